@@ -1,29 +1,30 @@
-# make test      everything that has to pass; installs what the tests need
-# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test), an error or a
-#                kill at every file-system call of the commands that write (a sample in make test), and
-#                Valgrind on the tests of the kernels
-# make fuzz      a million mutated inputs through every reader, on all cores (3,000 in make test);
-#                FUZZ='--cases 20000 --target csv', for instance, for fewer
-# make bench     side-by-side measurements against peers (needs the published data sets);
-#                make bench-neighbours: only fairfront beside other tools on Adult;
-#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
-#                make bench-stream: only streams, beside fits on the same rows;
-#                make bench-penalty: only the unmitigated model, compared with scikit-learn's logistic regressions;
-#                make bench-choice: only certified choices, on redraws of tables as populations;
-#                make bench-python: only the Python package, beside the command and fairlearn
-# make docs      the API documentation (target/doc) and the book (target/book), warnings as errors
-# make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
-# make reproduce the paper's experiments, and the page of the documentation about them (needs the published data sets; an
-#                hour or two on two cores; stopped, it goes on where it was)
+# make test      run all checks and tests; installs their dependencies
+# make soak      kill streams and checkpoints 200 times at random moments (a few times in make test), inject errors and
+#                kills at every file-system call of the commands that write (a sample in make test), and run the
+#                kernel tests under Valgrind
+# make fuzz      send a million mutated inputs through every reader, on all cores (3,000 in make test);
+#                pass FUZZ='--cases 20000 --target csv', for example, for fewer
+# make bench     run all benchmarks (needs the published data sets), or only a part:
+#                make bench-neighbours: fairfront and other tools on Adult
+#                make bench-measures: fronts in accuracy and differences between rates, compared with fairlearn
+#                make bench-stream: streams, compared with fits on the same rows
+#                make bench-penalty: the unmitigated model, compared with scikit-learn's logistic regressions
+#                make bench-choice: certified choices, on redraws of tables as populations
+#                make bench-python: the Python package, compared with the command and fairlearn
+# make docs      build the API documentation (target/doc) and the book (target/book); warnings are errors
+# make page      build the script and style of report.html; make page-check: check types, tests and staleness
+# make reproduce repeat the paper's experiments and write their pages of the documentation (needs the published data
+#                sets; one to two hours on two cores; resumes after a stop)
 # make audit     compare the crates with the RustSec advisory database (needs cargo-audit and the network)
-# make rust-version   compile with the oldest supported Rust; make release-check TAG=v1.2.3: whether it can be released
-# make clean     remove what was built
+# make rust-version   compile with the oldest supported Rust
+# make release-check TAG=v1.2.3   check whether the tag can be released
+# make clean     remove build outputs
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := test
 
-# The published data sets; tests that need them say aloud when they are not there.
+# Folder of the published data sets; tests that need them print a message if it is missing.
 ifeq ($(FAIRFRONT_DATA),)
 ifneq ($(wildcard ../shared/data/README.md),)
 export FAIRFRONT_DATA := $(abspath ../shared/data)
@@ -34,24 +35,24 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
+.PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
   bench-measures bench-stream bench-penalty bench-choice bench-python reproduce clean
 
-test: lint page-check rust-test docs licences python-test
+test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
 	  echo "SKIPPED: tests on Adult and COMPAS; set FAIRFRONT_DATA to the folder of the published files"; \
 	fi
 	@echo "make test: all passed"
 
-# The default command downloads nothing; tests and checks build it with downloads, all with the same features, so
-# that nothing is compiled twice.
+# The default build of the command cannot download. Tests and checks enable downloads, all with the same features, so
+# that cargo compiles each crate once.
 FEATURES := --features fairfront-cli/download
 
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 
-# One build profile for all tests; doc tests included.
+# All tests, including doc tests, use one build profile.
 rust-test:
 	cargo test --workspace --locked $(FEATURES)
 
@@ -65,20 +66,26 @@ $(BOOK_VENV)/.installed: docs/requirements.txt
 	$(BOOK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	touch $@
 
-licences:
-	$(PYTHON) scripts/check_licences.py
+# The command-line and Python references of the book; tests/python/test_reference.py fails if they are out of date.
+reference:
+	cargo build --workspace --bins --tests --locked $(FEATURES)
+	$(PYTHON) scripts/reference.py target/debug/fairfront
+	$(PYTHON) scripts/python_reference.py
+
+licenses:
+	$(PYTHON) scripts/check_licenses.py
 
 # Needs cargo-audit (cargo install cargo-audit --locked) and the network.
 audit:
 	cargo audit --deny warnings
 
-# The oldest Rust that Cargo.toml promises; rustup downloads it.
+# Uses the oldest Rust version that Cargo.toml supports; rustup downloads it.
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 rust-version:
 	rustup toolchain install $(RUST_VERSION) --profile minimal
 	cargo +$(RUST_VERSION) check --workspace --locked $(FEATURES)
 
-# Fails unless the tag, the versions and the repository's address are those of a release.
+# Fails unless the tag, all versions and the repository address are ready for a release.
 release-check:
 	$(PYTHON) scripts/check_release.py $(TAG)
 
@@ -94,30 +101,30 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.
 	cd $(WEB) && npm ci --no-audit --no-fund
 	touch $@
 
-# The page is tested in a real browser: Debian's chromium, where FAIRFRONT_CHROMIUM names no other.
+# Browser for the tests of the report: FAIRFRONT_CHROMIUM if set, otherwise Debian's chromium.
 BROWSER := $(or $(FAIRFRONT_CHROMIUM),$(shell command -v chromium))
 browser:
 ifeq ($(BROWSER),)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else \
-	  echo "SKIPPED: tests of the page; install chromium, or name a browser with FAIRFRONT_CHROMIUM"; \
+	  echo "SKIPPED: tests of the report; install chromium, or set FAIRFRONT_CHROMIUM to a browser"; \
 	fi
 endif
 
-# Cargo enables the features of dependencies by the packages and the kinds of targets that it builds: those of
-# rust-test, or it would compile the workspace a second time.
+# Cargo chooses features of dependencies by packages and kinds of targets. Build the same ones as rust-test, so that
+# cargo does not compile the workspace again.
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
 	cargo build --workspace --bins --tests --locked $(FEATURES)
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 
-# The package as its tests use it: built with their profile, in their environment.
+# Builds the Python package for its tests: with their profile, in their environment.
 package: $(VENV)/.tests-installed
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --quiet
 
-# The package as pip builds and installs it, with numpy as the only other package. Built with the interpreter of
-# `package`, because another one would compile PyO3 again.
+# Builds and installs the package with pip, next to numpy only. Uses the interpreter of `package`, because another one
+# would compile PyO3 again.
 ALONE := .venv-alone
 WHEEL := target/wheels/alone
 package-alone: package
@@ -128,16 +135,16 @@ package-alone: package
 	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)/*.whl
 	$(ALONE)/bin/python bindings/python/tests/alone.py
 
-# Mutated inputs break no promise: no panic, no hang, bounded memory, nothing read as something else.
+# Mutated inputs cause no panic, no hang, no large allocation and no misread value.
 fuzz:
 	cargo build --release --locked -p fairfront-fuzz
 	target/release/fairfront-fuzz --cases 1000000 --jobs $(shell nproc) --json bench/results/fuzz.json $(FUZZ)
 
-# No read or write outside of memory that is allocated, and none of memory that nothing was written to.
+# Detects reads and writes outside allocated memory, and reads of uninitialized memory.
 memcheck:
 	scripts/memcheck.sh
 
-# What is killed ends in the same bytes as what is not.
+# Killed commands end with the same bytes as uninterrupted ones.
 soak: $(VENV)/.tests-installed memcheck
 	cargo build --release --locked -p fairfront-cli
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
@@ -161,12 +168,12 @@ bench-neighbours: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/neighbours.py
 
-# With MEASURES=--reuse, neighbours are not run again.
+# MEASURES=--reuse reuses the stored results of other tools.
 bench-measures: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/measures.py $(MEASURES)
 
-# With STREAM='--parts change', for instance, only some of it.
+# STREAM='--parts change', for example, runs only some parts.
 bench-stream: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli -p fairfront-bench
 	$(VENV_PYTHON) bench/stream.py $(STREAM)

@@ -2,9 +2,10 @@
 
     python bench/builds.py OTHER [--repeats 3] [--only trace]
 
-Both commands run the same fits in turns, on all threads. For each fit the script reports whether encoding and front are the same
-bytes; if the front is not, it reports the number of models of each and, for fronts of the same size, the largest difference of any
-number, relative to the largest number of its column. `results/builds.json` has every measurement. Ratios are those of medians.
+Both commands run the same fits in turns, on all threads. For each fit the script reports whether encoding and front are
+the same bytes. If the fronts differ, it reports their numbers of models and, for fronts of the same size, the largest
+difference between two numbers, relative to the largest number of their column. `results/builds.json` has every
+measurement. Ratios are those of medians.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import pandas as pd
 
 BENCH = Path(__file__).resolve().parent
 TABLES = {
-    "adult:gender": ["adult:gender"],
+    "adult:sex": ["adult:sex"],
     "compas:race": ["compas:race"],
     "demo, 20,000 rows": ["demo"],
     "synthetic:3": ["synthetic:3"],
@@ -31,12 +32,12 @@ SOLVERS = {
     "trace": ["--solver", "trace"],
     "weighted": ["--solver", "weighted"],
     "pf-smg": ["--solver", "pf-smg"],
-    "eps-fair": ["--solver", "eps-fair", "--points", "30"],
+    "eps-fair": ["--solver", "eps-fair", "--models", "30"],
 }
 
 
 def fit(command, table, solver, folder):
-    """CPU seconds and peak memory in MiB of one fit, and its files; nothing if the solver does not suit the table."""
+    """CPU seconds and peak memory in MiB of one fit, and its files; None if the solver does not support the table."""
     args = [command, "fit", *TABLES[table], *SOLVERS[solver], "--out", folder, "--quiet"]
     process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     error = process.stderr.read().decode()
@@ -55,7 +56,7 @@ def difference(one, other):
         return None
     most = 0.0
     for name in one.columns:
-        # The column of parameters has a list per model.
+        # The column of parameters has one list per model.
         numbers = np.array([one[name].tolist(), other[name].tolist()], dtype=float)
         size = np.nanmax(np.abs(numbers), initial=0)
         if size > 0:
@@ -67,7 +68,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", help="the other build of the command")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", help="only this solver")
+    parser.add_argument("--only", help="run only this solver")
     args = parser.parse_args()
     commands = {"this": str(BENCH.parent / "target/release/fairfront"), "other": args.other}
     found = {}
@@ -94,7 +95,8 @@ def main():
                 "models": models,
                 "difference": difference(fronts["this"], fronts["other"]),
                 "ratio": {
-                    unit: statistics.median(r[unit] for r in runs["this"]) / statistics.median(r[unit] for r in runs["other"])
+                    unit: statistics.median(r[unit] for r in runs["this"])
+                    / statistics.median(r[unit] for r in runs["other"])
                     for unit in ("cpu_s", "peak_mib")
                 },
                 "runs": runs,
@@ -105,7 +107,8 @@ def main():
                 front += f", at most {result['difference']:.1e} apart"
             print(
                 f"{solver}, {table}: encoding {'the same' if result['same_encoding'] else 'differs'}, front {front}; "
-                f"CPU time {result['ratio']['cpu_s']:.2f}, memory {result['ratio']['peak_mib']:.2f} of the other build's",
+                f"CPU time {result['ratio']['cpu_s']:.2f} and memory {result['ratio']['peak_mib']:.2f} "
+                "of the other build's",
                 flush=True,
             )
     (BENCH / "results/builds.json").write_text(json.dumps(found, indent=1) + "\n")

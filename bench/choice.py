@@ -1,14 +1,14 @@
 """Certified choices on redraws of a population: how often a chosen model breaks its limit.
 
-Each table is its own population. A front is fitted on a random part of it; then validation and certifying rows
-are drawn from the whole table with replacement, 1,000 times over several fronts. On each draw a model is chosen
-as `select --require` does on certify rows (95% confidence), and as the naive rule does: the most accurate model that keeps the
-limit on validation rows. Whether a model keeps the limit is known, since the whole table is at hand.
+Each table is its own population. A front is fitted on a random part of it; then validation and certifying rows are
+drawn from the whole table with replacement, 1,000 times over several fronts. On each draw, one model is chosen by
+`select --require` on the certifying rows (95% confidence), and one by the naive rule: the most accurate model that
+keeps the limit on the validation rows. Whether a model keeps the limit is known, because the whole table is known.
 
-Settings were not tuned on these draws: limits are round numbers that were fixed beforehand, and
-the procedure has no setting but its confidence.
+Settings were not tuned on these draws: limits are round numbers that were fixed beforehand, and the only setting of the
+procedure is its confidence.
 
-Run by `make bench`.
+Run by `make bench-choice`.
 """
 
 import argparse
@@ -30,9 +30,9 @@ PARITY = "demographic_parity_difference({}) <= 0.05"
 FIVE = {"target": "label", "positive": "yes", "sensitive": "group"}
 # name, table, settings, requirement, validation rows, certifying rows
 CHOICES = [
-    ("adult by sex", "adult:gender", {}, PARITY.format("sex"), 4500, 4500),
-    ("adult by sex", "adult:gender", {}, PARITY.format("sex"), 4500, 13500),
-    ("adult by sex, four-fifths rule", "adult:gender", {}, "demographic_parity_ratio(sex) >= 0.8", 4500, 13500),
+    ("adult by sex", "adult:sex", {}, PARITY.format("sex"), 4500, 4500),
+    ("adult by sex", "adult:sex", {}, PARITY.format("sex"), 4500, 13500),
+    ("adult by sex, four-fifths rule", "adult:sex", {}, "demographic_parity_ratio(sex) >= 0.8", 4500, 13500),
     ("compas by race", "compas:race", {}, PARITY.format("race"), 4500, 4500),
     ("compas by race", "compas:race", {}, PARITY.format("race"), 4500, 13500),
     ("simulated bank by sex", "demo(rows=40000, seed=5)", {}, PARITY.format("sex"), 4500, 4500),
@@ -41,7 +41,7 @@ CHOICES = [
     ("five groups, generated", "five", FIVE, "demographic_parity_difference(group) <= 0.1", 4500, 13500),
 ]
 BANDS = [
-    ("adult by sex", "adult:gender", {}, PARITY.format("sex"), 4500, 4500),
+    ("adult by sex", "adult:sex", {}, PARITY.format("sex"), 4500, 4500),
     ("five groups, generated", "five", FIVE, PARITY.format("group"), 4500, 4500),
 ]
 
@@ -50,14 +50,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", type=Path, default=BENCH.parent / "target/release/choice")
     parser.add_argument("--fits", type=int, default=10)
-    parser.add_argument("--redraws", type=int, default=100, help="of each front")
-    parser.add_argument("--band-redraws", type=int, default=100, help="of each of five fronts")
+    parser.add_argument("--redraws", type=int, default=100, help="redraws per front")
+    parser.add_argument("--band-redraws", type=int, default=100, help="redraws for bands, for each of five fronts")
     parser.add_argument("--parts", nargs="+", choices=["choices", "bands"], default=["choices", "bands"])
-    parser.add_argument("--only", help="choices whose name and requirement contain this; others stay as they are")
+    parser.add_argument("--only", help="run choices whose name or requirement contains this; keep other results")
     parser.add_argument("--result", type=Path, default=RESULT)
     args = parser.parse_args()
     if not args.binary.is_file():
-        sys.exit("first: cargo build --release -p fairfront-bench")
+        sys.exit(f"{args.binary}: not found; run cargo build --release -p fairfront-bench")
     WORK.mkdir(exist_ok=True)
     result = json.loads(args.result.read_text()) if args.result.is_file() else {"choices": [], "bands": []}
     for part, choices in (("choices", CHOICES), ("bands", BANDS)):
@@ -101,15 +101,15 @@ def run(binary, choice, fits, redraws, *more):
 
 
 def judged(draws):
-    """Shares of draws with their standard errors, and what accuracy is lost."""
+    """Shares of draws with their standard errors, and the loss in accuracy."""
     n = len(draws)
 
     def share(holds):
         p = sum(map(bool, map(holds, draws))) / n
         return {"share": p, "standard_error": math.sqrt(p * (1 - p) / n)}
 
-    def lost(who):
-        both = [(d["best_allowed"], d[who]["accuracy"]) for d in draws if d[who] and d["best_allowed"]]
+    def lost(rule):
+        both = [(d["best_allowed"], d[rule]["accuracy"]) for d in draws if d[rule] and d["best_allowed"]]
         return sum(best - own for best, own in both) / len(both) if both else None
 
     broken = share(lambda d: d["chosen"] and not d["chosen"]["keeps"])
@@ -127,7 +127,7 @@ def judged(draws):
 
 
 def covered(draws):
-    """For each measure, the share of draws in which its band holds the truth of all models at once."""
+    """For each measure, the share of draws in which its band contains the true values of all models at once."""
     names = [name for name, _ in draws[0]["bands"]]
     return {
         name: sum(draw["bands"][i][1] for draw in draws) / len(draws) for i, name in enumerate(names)
@@ -135,7 +135,7 @@ def covered(draws):
 
 
 def five_groups():
-    """A table with five groups of one size, whose selection rates differ."""
+    """A table with five groups of equal size and different selection rates."""
     path = WORK / "five.csv"
     if not path.is_file():
         draw = random.Random(11)

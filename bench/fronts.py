@@ -1,20 +1,18 @@
-"""Fronts: how fast points are evaluated, and how much of the exact front PF-SMG finds.
+"""Fronts: how fast models are evaluated, and how much of the exact front PF-SMG finds.
 
-Speed: log loss and disparate impact of 1,500 random points on the training rows of Adult, by
-fairfront with one and two threads and by numpy with two threads of OpenBLAS, in float64 on the
-one-hot matrix. numpy is tried in two usual ways, of which the faster counts; two others are shown
-beside them: the same in blocks of points that stay in the cache, and float32.
+Speed: log loss and score covariance of 1,500 random models on the training rows of Adult, by fairfront with one and two
+threads, and by numpy with two threads of OpenBLAS, in float64 on the one-hot matrix. The result compares fairfront with
+the faster of two usual ways in numpy. Two other ways are shown: blocks of models that stay in the cache, and float32.
 
-Quality: the share of the exact front's hypervolume. The exact front comes from Newton's method on
-f1 + rho f2 for many weights rho, which finds all of it because the objectives are convex where the
-fronts are. The tangents at its points bound the front from below, so that the hypervolume taken for
-exact is never too small; the chords bound it from above, and the gap between the two is reported.
-Two reference points: loose, f1 at x = 0 and 1.6 times the largest f2 of the exact front; tight, 1.1
-times the exact front's range in both objectives.
+Quality: the share of the exact front's hypervolume. The exact front comes from Newton's method on f1 + rho f2 for many
+weights rho. It finds the whole front, because the objectives are convex in the region of the front. The tangents at its
+points bound the front from below, so that the hypervolume taken as exact is never too small. The chords bound it from
+above; the distance between the two is reported. There are two reference points. Loose: f1 at x = 0 and 1.6 times the
+largest f2 of the exact front. Tight: 1.1 times the exact front's range in both objectives.
 
-Each run has a process of its own, so that CPU time and peak memory are those of the run. This
-process stays small and leaves numpy to children: to the system, a process has the peak memory of
-the one that started it, if that is larger. So a peak memory of about 18 MiB means no more than that.
+Each run has its own process, so that CPU time and peak memory are those of the run. This process stays small and leaves
+numpy to child processes: the system reports at least the peak memory of the parent for a process. A peak of about 18
+MiB therefore means at most that.
 
 Run by `make bench`.
 """
@@ -38,8 +36,8 @@ RELEASE = BENCH.parent / "target/release"
 POINTS = 1_500
 PARAMETERS = 52
 SYNTHETIC = [f"synthetic:{i}" for i in range(20)]
-SETS = ["adult:gender", "adult:race", "compas:race", *SYNTHETIC]
-PAPER = ["adult:gender", "compas:race"]
+SETS = ["adult:sex", "adult:race", "compas:race", *SYNTHETIC]
+PAPER = ["adult:sex", "compas:race"]
 LAMBDA, BETA = 1e-4, 8.0
 
 
@@ -52,12 +50,14 @@ def main():
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        what, *rest = args.child
-        print(json.dumps({"numpy": with_numpy, "exact": exact_front}[what](*rest)))
+        task, *rest = args.child
+        print(json.dumps({"numpy": with_numpy, "exact": exact_front}[task](*rest)))
         return
     for program in ("evaluate", "front", "fairfront"):
         if not (RELEASE / program).is_file():
-            sys.exit("first: cargo build --release -p fairfront-bench -p fairfront-cli")
+            sys.exit(
+                f"{RELEASE / program}: not found; run cargo build --release -p fairfront-bench -p fairfront-cli"
+            )
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         results = {"speed": speed(folder, args.repetitions)}
@@ -74,7 +74,7 @@ def main():
 
 
 def child(*args, **environment):
-    """What a child of this program answers."""
+    """Run a task in a child process and return its result."""
     command = [sys.executable, __file__, "--child", *map(str, args)]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, check=True, env=os.environ | environment
@@ -83,16 +83,16 @@ def child(*args, **environment):
 
 
 def measured(*command):
-    """What a command prints, with its wall and CPU time and peak memory."""
+    """Standard output of a command, and its wall time, CPU time and peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    said = process.stdout.read()
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
-    return said, {
+    return output, {
         "wall_s": time.perf_counter() - start,
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "peak_mib": usage.ru_maxrss / 1024,
@@ -110,21 +110,21 @@ def export(name, folder, *flags):
 
 
 def speed(folder, repetitions):
-    rows = export("adult:gender", folder)
+    rows = export("adult:sex", folder)
     points = folder / "points.csv"
     choose = random.Random(1)
     lines = (",".join(repr(choose.gauss(0, 1)) for _ in range(PARAMETERS)) for _ in range(POINTS))
     points.write_text("\n".join(lines) + "\n")
-    # Other programs take cores away: up to three attempts, the least disturbed one counts.
+    # Other programs may use the cores: of up to three attempts, the least disturbed one counts.
     attempts = []
     for _ in range(3):
         busy, own, start = busy_s(), sum(os.times()[:4]), time.perf_counter()
-        # numpy's threads are those of OpenBLAS; the number has to be there before it is loaded.
+        # numpy's threads are those of OpenBLAS, which reads their number when it is loaded.
         theirs = child("numpy", rows, points, repetitions, OPENBLAS_NUM_THREADS="2")
         ours = {}
         for threads in (1, 2):
-            said, _ = measured(RELEASE / "evaluate", points, threads, repetitions)
-            ours[threads] = json.loads(said)
+            output, _ = measured(RELEASE / "evaluate", points, threads, repetitions)
+            ours[threads] = json.loads(output)
         others = busy_s() - busy - (sum(os.times()[:4]) - own)
         attempts.append((others / (time.perf_counter() - start), len(attempts), theirs, ours))
         if attempts[-1][0] < 0.1:
@@ -132,14 +132,13 @@ def speed(folder, repetitions):
     others, _, theirs, ours = min(attempts)
     assert ours[1]["values"] == ours[2]["values"]
     values = ours[1]["values"]
-    losses, impacts = (
+    losses, squares = (
         list(zip(values[i::2], their, strict=True)) for i, their in enumerate(theirs.pop("values"))
     )
     worst = max(abs(a - b) / b for a, b in losses)
-    # Impacts are squares of covariances, of which some are almost 0: those are compared with the
-    # middle one.
-    middle = statistics.median(b**0.5 for _, b in impacts)
-    worst = max(worst, *(abs(a**0.5 - b**0.5) / middle for a, b in impacts))
+    # Some covariances are almost 0, so their differences are relative to the median.
+    middle = statistics.median(b**0.5 for _, b in squares)
+    worst = max(worst, *(abs(a**0.5 - b**0.5) / middle for a, b in squares))
     assert worst < 1e-10, f"values differ by {worst}"
     return {
         "rows": ours[1]["rows"],
@@ -152,7 +151,7 @@ def speed(folder, repetitions):
 
 
 def with_numpy(rows, points, repetitions):
-    """Seconds of each way to evaluate all points, and the values: first f1, then f2."""
+    """Seconds of each way to evaluate all models, and the values: first f1, then f2."""
     import numpy as np
     from threadpoolctl import threadpool_info
 
@@ -178,7 +177,7 @@ def with_numpy(rows, points, repetitions):
         return rest(loss + m.mean(1), x)
 
     def in_blocks(z, x):
-        # 16 points by 27,000 rows in float64 are 3.5 MB.
+        # 16 models by 27,000 rows in float64 take 3.5 MB.
         parts = [in_place(z, x[i : i + 16]) for i in range(0, len(x), 16)]
         return tuple(np.concatenate(values) for values in zip(*parts))
 
@@ -213,23 +212,23 @@ def report_speed(speed):
     ours = {threads: median(s) for threads, s in speed["fairfront"].items()}
     theirs = {way: median(s) for way, s in speed["numpy"].items()}
     peer = min(theirs["with_logaddexp"], theirs["in_place"])
-    print(f"\n{speed['points']} points on {speed['rows']} training rows of Adult (medians)")
+    print(f"\n{speed['points']} models on {speed['rows']} training rows of Adult (medians)")
     print(f"{'':24}{'seconds':>10}{'(smallest)':>12}{'fairfront, 2 threads, is':>28}")
     for way, seconds in theirs.items():
         label, least = f"numpy, {way.replace('_', ' ')}", f"({min(speed['numpy'][way]):.3f})"
-        print(f"{label:24}{seconds:10.3f}{least:>12}{seconds / ours[2]:19.1f} x faster")
+        print(f"{label:24}{seconds:10.3f}{least:>12}{seconds / ours[2]:14.1f} times as fast")
     for threads, seconds in ours.items():
         label, least = f"fairfront, threads: {threads}", f"({min(speed['fairfront'][threads]):.4f})"
         print(f"{label:24}{seconds:10.4f}{least:>12}")
-    goal(peer / ours[2], 8.0, "times faster than the faster of numpy's two usual ways")
-    goal(ours[1] / ours[2], 1.7, "times faster with two threads than with one")
+    goal(peer / ours[2], 8.0, "times as fast as the faster of numpy's two usual ways")
+    goal(ours[1] / ours[2], 1.7, "times as fast with two threads as with one")
     if speed["cores_busy_with_others"] >= 0.1:
         print(f"DISTURBED: other programs kept {speed['cores_busy_with_others']} cores busy")
     print(f"values differ by at most {speed['largest_relative_difference']:.1e}")
 
 
-def goal(value, least, what):
-    print(f"{value:.2f} {what}; goal {least}: {'reached' if value >= least else 'MISSED'}")
+def goal(value, least, meaning):
+    print(f"{value:.2f} {meaning}; goal {least}: {'reached' if value >= least else 'MISSED'}")
 
 
 # Quality
@@ -249,7 +248,7 @@ def load(path):
 
 
 class Sum:
-    """f1 + rho f2 of a data set: log loss and disparate impact."""
+    """f1 + rho f2 of a data set: log loss and score covariance."""
 
     def __init__(self, z, y, a):
         import numpy as np
@@ -257,7 +256,7 @@ class Sum:
         self.np, self.z, self.y = np, z, y
         self.penalty = np.r_[np.full(z.shape[1] - 1, LAMBDA), 0.0]
         groups = sorted(set(a))
-        # With two groups one of them says all.
+        # With two groups, the covariance with one determines the other.
         groups = groups[1:] if len(groups) == 2 else groups
         indicators = np.array([a == g for g in groups], float)
         self.u = (indicators - indicators.mean(1, keepdims=True)) @ z / len(y)
@@ -289,7 +288,7 @@ class Sum:
         return (self.z * weights[:, None]).T @ self.z + np.diag(self.penalty)
 
     def minimise(self, rho, x):
-        """The minimiser from x, and Newton's estimate of twice what is left to gain.
+        """The minimizer, with x as the start, and Newton's estimate of twice the remaining improvement.
 
         The Hessian of f2 is used without the part that may be indefinite.
         """
@@ -316,15 +315,15 @@ class Sum:
 
 
 def exact_front(path, n=160):
-    """References, hypervolumes and ends of the exact front."""
+    """Reference points, hypervolumes and ends of the exact front."""
     import numpy as np
 
     problem = Sum(*load(path))
     x, _ = problem.minimise(0.0, np.zeros(problem.z.shape[1]))
     slope = problem.gradient2(x)
-    # The weight at which both objectives pull alike.
-    alike = slope @ np.linalg.solve(problem.curvature1(x), slope) / (2 * problem.f2(x))
-    weights = np.r_[0.0, np.logspace(-4, 6, n) / alike]
+    # The weight at which both objectives pull equally.
+    balance = slope @ np.linalg.solve(problem.curvature1(x), slope) / (2 * problem.f2(x))
+    weights = np.r_[0.0, np.logspace(-4, 6, n) / balance]
     front, heights, left = [], [], 0.0
     for rho in weights:
         x, gain = problem.minimise(rho, x)
@@ -333,7 +332,7 @@ def exact_front(path, n=160):
         heights.append(front[-1][0] + rho * front[-1][1] - max(gain, 0.0))
         left = max(left, gain)
     f1, f2 = np.array(front).T
-    # Where two neighbouring tangents cross; the last one goes on to f2 = 0.
+    # The points at which neighboring tangents cross; the last one continues to f2 = 0.
     crossings = np.diff(heights) / np.diff(weights)
     below = [(heights[0], f2[0]), *zip(heights[:-1] - weights[:-1] * crossings, crossings)]
     below.append((heights[-1], 0.0))
@@ -368,7 +367,7 @@ def hypervolume(points, reference):
 
 
 def shares(points, exact):
-    """Shares of the exact hypervolume."""
+    """Shares of the exact hypervolume, by reference point."""
     return {
         name: hypervolume(points, exact[name]["reference"]) / exact[name]["hypervolume"]
         for name in ("loose", "tight")
@@ -379,33 +378,33 @@ def quality(name, seeds, folder):
     exact = child("exact", export(name, folder))
     runs = []
     for seed in range(1, seeds + 1):
-        said, cost = measured(RELEASE / "front", name, seed)
-        said = json.loads(said)
-        values = said["values"]
+        output, cost = measured(RELEASE / "front", name, seed)
+        result = json.loads(output)
+        values = result["values"]
         found = shares(list(zip(values[0::2], values[1::2], strict=True)), exact)
-        keep = {key: said[key] for key in ("points", "stop", "rounds", "gradients", "evaluations")}
-        runs.append({"seed": seed, **found, **keep, "solve_s": said["seconds"], **cost})
+        keep = {key: result[key] for key in ("points", "stop", "rounds", "gradients", "evaluations")}
+        runs.append({"seed": seed, **found, **keep, "solve_s": result["seconds"], **cost})
         print(".", end="", flush=True, file=sys.stderr)
     return {"name": name, "exact": exact, "runs": runs}
 
 
 def paper(name, folder):
-    """One run of the paper's settings; the exact front is that of the same rows and features."""
+    """One run with the paper's settings, compared with the exact front of the same rows and features."""
     out = folder / "run"
     flags = ["--preset", "paper", "--seed", "1", "--quiet", "--force"]
     _, cost = measured(RELEASE / "fairfront", "fit", name, *flags, "--out", out)
     info = json.loads((out / "run.json").read_text())
     use = ["--use-sensitive"] if info["spec"]["use_sensitive"] else []
     exact = child("exact", export(name, folder, "--seed", "1", *use))
-    said, _ = measured(RELEASE / "fairfront", "show", out, "--csv")
-    rows = [row for row in csv.DictReader(said.decode().splitlines()) if row["id"] != "unmitigated"]
+    output, _ = measured(RELEASE / "fairfront", "show", out, "--csv")
+    rows = [row for row in csv.DictReader(output.decode().splitlines()) if row["model_id"] != "unmitigated"]
     columns = [f"objective.{objective}" for objective in info["objectives"]]
     found = shares([tuple(float(row[c]) for c in columns) for row in rows], exact)
     counters = info["counters"]
     run = {
         "seed": 1,
         **found,
-        "points": info["points"],
+        "points": info["models"],
         "stop": info["stop"],
         "gradients": counters["gradient_evaluations"],
         "evaluations": counters["evaluations"],
@@ -418,8 +417,8 @@ def paper(name, folder):
 def report_fronts(title, fronts):
     goals = lambda name: {"loose": 0.99 if name.startswith("synthetic") else 0.995, "tight": 0.98}
     print(f"\n{title}: share of the exact hypervolume in %, smallest (median) over the seeds;")
-    print("medians of the rest; gap: how far the exact hypervolume is known")
-    heads = ["loose", "tight", "gap", "CPU s", "wall s", "points", "gradients", "peak MiB"]
+    print("medians of the rest; error: relative uncertainty of the exact hypervolume")
+    heads = ["loose", "tight", "error", "CPU s", "wall s", "models", "gradients", "peak MiB"]
     widths = [19, 19, 9, 8, 8, 8, 11, 10]
     print(" " * 14 + "".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True)))
     missed = 0
@@ -439,7 +438,7 @@ def report_fronts(title, fronts):
         line = "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))
         print(f"{front['name']:14}{line}{'  MISSED' if low else ''}")
         missed += low
-    print(f"goals (99.5 loose on Adult and COMPAS, 99 on synthetic; 98 tight): {missed} sets miss")
+    print(f"goals (99.5 loose on Adult and COMPAS, 99 on synthetic; 98 tight): missed by {missed} data sets")
 
 
 if __name__ == "__main__":

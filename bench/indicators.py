@@ -1,15 +1,14 @@
-"""Indicators: how fast hypervolumes and nondominated points are found, next to moocore.
+"""Indicators: the speed of hypervolume and of the filter of nondominated points, compared with moocore.
 
-Both work on the same points in the same run with one thread, and take turns: some rounds, in each of
-them fairfront repeats its work for a while, then moocore. The time of a program is its least over
-all rounds; the median is that of the round least disturbed by other programs. moocore is called
-through Python, whose share (a call with one point) is subtracted; fairfront's time holds its check
-of the values. Results have to agree: volumes to 1e-10, counts exactly.
+Both work on the same points in the same run with one thread, in rounds: in each round fairfront repeats its work for a
+while, then moocore. The time of a program is its smallest over all rounds; the median is that of the round that other
+programs disturbed least. moocore is called through Python, and the overhead of a call (the time for one point) is
+subtracted; fairfront's time includes its check of the values. Results must agree: volumes to 1e-10, counts exactly.
 
-The goal is not to be slower than 1.2 times moocore at the sizes marked with a star. The other sizes
-show that these are not special, and further shapes look for what fairfront is worst at.
+The goal is to take at most 1.2 times as long as moocore at the sizes marked with a star. The other sizes show that
+these are not special, and further shapes search for the worst cases of fairfront.
 
-Needs `cargo build --release -p fairfront-bench`, and numpy and moocore.
+Needs `cargo build --release -p fairfront-bench`, numpy and moocore. Run by `make bench`.
 """
 
 import argparse
@@ -31,7 +30,7 @@ PROGRAM = BENCH.parent / "target/release/indicators"
 GOAL = 1.2
 AGREE = 1e-10
 HYPERVOLUME, FILTER = "hypervolume", "nondominated"
-# Objectives and points; those of the goal, and others.
+# Numbers of objectives and points: those of the goal, and others.
 GOALS = {
     HYPERVOLUME: [(2, 3_000), (3, 3_000), (4, 1_000), (4, 3_000), (5, 1_000), (6, 300)],
     FILTER: [(2, 200_000), (3, 40_000), (4, 10_000)],
@@ -75,7 +74,7 @@ def last_constant(rng, n, m):
 
 
 def few_levels(rng, n, m):
-    """A front whose last coordinate has ten values."""
+    """A front whose last objective has ten values."""
     points = sphere(rng, n, m)
     points[:, -1] = np.ceil(10 * points[:, -1]) / 10.5
     return points
@@ -92,25 +91,25 @@ def conflict(rng, n, m):
 
 
 def pairs(rng, n, m):
-    """Conflicts in pairs."""
+    """Pairs of objectives in conflict."""
     t = rng.random((n, m // 2))
     rest = rng.random((n, m % 2))
     return np.hstack([t, 1 - t, rest])
 
 
 def agreeing(rng, n, m):
-    """All objectives but the last agree."""
+    """All objectives except the last agree."""
     t = rng.random((n, 1))
     return np.hstack([*(t ** (j + 1) for j in range(m - 1)), 1 - t])
 
 
 def opposed(rng, n, m):
-    """All objectives but the first agree."""
+    """All objectives except the first agree."""
     return agreeing(rng, n, m)[:, ::-1].copy()
 
 
 def camps(rng, n, m):
-    """The first half of the objectives agree, and so do the others, against them."""
+    """Two camps: the objectives of each half agree, and the halves are in conflict."""
     t = rng.random((n, 1))
     half = m // 2
     first = [t ** (1 + j / 4) for j in range(half)]
@@ -123,7 +122,7 @@ def alternating_camps(rng, n, m):
 
 
 def flat_pair(rng, n, m):
-    """One conflict, of the first objective with the last; the third is constant."""
+    """The first and the last objective are in conflict; the third is constant."""
     points = rng.random((n, m))
     points[:, 2] = 0.5
     points[:, -1] = 1 - points[:, 0]
@@ -131,7 +130,7 @@ def flat_pair(rng, n, m):
 
 
 def diagonal(rng, n, m):
-    """All on a line, where one dominates all others."""
+    """All points are on a line, and one dominates all others."""
     return np.repeat(rng.random((n, 1)), m, axis=1)
 
 
@@ -141,12 +140,12 @@ def sorted_front(rng, n, m):
 
 
 def shells(rng, n, m):
-    """Fronts behind fronts: dominated, but by few."""
+    """Layers of fronts: points are dominated, but by few others."""
     return sphere(rng, n, m) * rng.uniform(0.9, 1, (n, 1))
 
 
 def edges(rng, n, m):
-    """Near the extremes: each point is good in one objective only."""
+    """Near the extremes: each point is good in only one objective."""
     points = rng.uniform(0.9, 1, (n, m))
     points[np.arange(n), rng.integers(0, m, n)] *= rng.random(n)
     return points
@@ -177,21 +176,21 @@ FURTHER = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turn", type=float, default=0.03, help="seconds of a turn, about")
+    parser.add_argument("--turn", type=float, default=0.03, help="approximate seconds of a turn")
     parser.add_argument("--goals-only", action="store_true")
     args = parser.parse_args()
     if not PROGRAM.is_file():
-        sys.exit("first: cargo build --release -p fairfront-bench")
+        sys.exit(f"{PROGRAM}: not found; run cargo build --release -p fairfront-bench")
     cases = cases_of(GOALS, is_goal=True)
     if not args.goals_only:
         cases += cases_of(OTHERS, is_goal=False)
-        cases += [(what, *case, False) for what, of_kind in FURTHER.items() for case in of_kind]
-    print("least ms (median); ratio: moocore / fairfront, above 1 where fairfront is faster")
+        cases += [(task, *case, False) for task, of_kind in FURTHER.items() for case in of_kind]
+    print("smallest ms (median); ratio: moocore / fairfront, above 1 if fairfront is faster")
     print(f"{'':51}{'fairfront':>20}{'moocore':>20}{'ratio':>9}")
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        for what, m, n, shape, is_goal in cases:
-            found = side_by_side(what, m, n, shape, args, Path(folder) / "points.csv")
+        for task, m, n, shape, is_goal in cases:
+            found = side_by_side(task, m, n, shape, args, Path(folder) / "points.csv")
             results.append({**found, "is_goal": is_goal})
             report(results[-1])
     summary(results)
@@ -204,8 +203,8 @@ def main():
 
 def cases_of(sizes, is_goal):
     return [
-        (what, m, n, shape, is_goal)
-        for what, of_kind in sizes.items()
+        (task, m, n, shape, is_goal)
+        for task, of_kind in sizes.items()
         for m, n in of_kind
         for shape in SHAPES.values()
     ]
@@ -216,24 +215,24 @@ def name_of(shape):
     return names[0] if names else shape.__name__.replace("_", " ")
 
 
-def side_by_side(what, m, n, shape, args, path):
+def side_by_side(task, m, n, shape, args, path):
     points = np.ascontiguousarray(shape(np.random.default_rng([n, m]), n, m))
     lines = (",".join(map(repr, point)) for point in points.tolist())
     path.write_text("\n".join(lines) + "\n")
-    python = min(moocore_s(what, points[:1], 200)[0])
-    warm_up = [fairfront_s(what, path, m, 1), moocore_s(what, points, 1)]
+    python = min(moocore_s(task, points[:1], 200)[0])
+    warm_up = [fairfront_s(task, path, m, 1), moocore_s(task, points, 1)]
     repetitions = [max(3, round(args.turn / max(s))) for s, _ in warm_up]
-    # Whatever takes seconds is disturbed as a whole or not at all.
+    # Repetitions do not help if a single one takes seconds.
     if max(max(s) for s, _ in warm_up) > 1:
         repetitions = [1, 1]
     rounds = []
     for _ in range(args.rounds):
         busy, own, start = busy_s(), own_s(), time.perf_counter()
-        ours, our_result = fairfront_s(what, path, m, repetitions[0])
-        theirs, their_result = moocore_s(what, points, repetitions[1])
+        ours, our_result = fairfront_s(task, path, m, repetitions[0])
+        theirs, their_result = moocore_s(task, points, repetitions[1])
         others = busy_s() - busy - (own_s() - own)
         difference = abs(our_result - their_result) / max(abs(their_result), 1e-300)
-        assert difference <= (AGREE if what == HYPERVOLUME else 0), (what, m, n, shape)
+        assert difference <= (AGREE if task == HYPERVOLUME else 0), (task, m, n, shape)
         rounds.append(
             {
                 "cores_busy_with_others": round(max(others, 0) / (time.perf_counter() - start), 2),
@@ -252,20 +251,20 @@ def side_by_side(what, m, n, shape, args, path):
     }
     ratio = times["moocore"]["least_ms"] / times["fairfront"]["least_ms"]
     return {
-        "what": what,
+        "what": task,
         "objectives": m,
         "points": n,
         "shape": name_of(shape),
         **times,
         "ratio": short(ratio),
         "python_ms": short(1e3 * python),
-        "kept": their_result if what == FILTER else None,
+        "kept": their_result if task == FILTER else None,
         **spread(rounds),
     }
 
 
 def spread(rounds):
-    """How far rounds differ, as it is written."""
+    """The variation between rounds, for the result file."""
     return {
         "rounds": len(rounds),
         "most_cores_busy_with_others": max(r["cores_busy_with_others"] for r in rounds),
@@ -278,7 +277,7 @@ def spread(rounds):
 
 
 def short(value):
-    """Four digits."""
+    """Round to four digits."""
     return float(f"{value:.4g}")
 
 
@@ -289,23 +288,23 @@ def in_ms(seconds):
 
 
 def own_s():
-    """CPU time of this program and of those it started."""
+    """CPU time of this process and its children."""
     return sum(os.times()[:4])
 
 
-def fairfront_s(what, path, m, repetitions):
-    command = [PROGRAM, what, path, str(m), str(repetitions)]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    said = json.loads(said)
-    return said["seconds"], said["result"]
+def fairfront_s(task, path, m, repetitions):
+    command = [PROGRAM, task, path, str(m), str(repetitions)]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    found = json.loads(output)
+    return found["seconds"], found["result"]
 
 
-def moocore_s(what, points, repetitions):
+def moocore_s(task, points, repetitions):
     reference = np.ones(points.shape[1])
     seconds = []
     for _ in range(repetitions):
         start = time.perf_counter()
-        if what == HYPERVOLUME:
+        if task == HYPERVOLUME:
             result = moocore.hypervolume(points, ref=reference)
         else:
             result = moocore.is_nondominated(points)
@@ -320,9 +319,9 @@ def report(found):
         cells.append(f"{times['least_ms']:.4g} ({times['median_ms']:.4g})")
     star = "*" if found["is_goal"] else " "
     slow = found["ratio"] * GOAL < 1
-    said = "" if not slow else "  MISSED" if found["is_goal"] else "  slower"
+    verdict = "" if not slow else "  MISSED" if found["is_goal"] else "  slower"
     size = f"{star}{found['what']:13}{found['objectives']}-D {found['points']:>8,}"
-    line = f"{size}  {found['shape']:22}{cells[0]:>20}{cells[1]:>20}{found['ratio']:9.3g}{said}"
+    line = f"{size}  {found['shape']:22}{cells[0]:>20}{cells[1]:>20}{found['ratio']:9.3g}{verdict}"
     print(line, flush=True)
 
 
@@ -333,8 +332,8 @@ def summary(results):
             slow = sum(ratio * GOAL < 1 for ratio in of_kind)
             middle = statistics.geometric_mean(of_kind)
             print(
-                f"{title}: {slow} of {len(of_kind)} slower than {GOAL} x moocore; "
-                f"ratio from {min(of_kind):.3g}, geometric mean {middle:.2f}"
+                f"{title}: {slow} of {len(of_kind)} take more than {GOAL} times as long as moocore; "
+                f"smallest ratio {min(of_kind):.3g}, geometric mean {middle:.2f}"
             )
 
 

@@ -1,13 +1,12 @@
-"""What the comparisons with other tools share: rows, runs in processes of their own, judgement.
+"""Code shared by the comparisons with other tools: rows, runs in separate processes, evaluation.
 
-The rows are those of `fairfront data export --encoded`: features, split and encoding are what
-`fairfront fit` uses. A neighbour is one file in `neighbours/` with a TITLE and `fit(problem)`, which
-sees the training rows and returns models: coefficients with the intercept last, or a function from
-features to the probability of a positive decision.
+The rows are those of `fairfront data export --encoded`, with the features, split and encoding of `fairfront fit`.
+Another tool is one file in `neighbours/` with a TITLE and `fit(problem)`. `fit` sees the training rows and returns
+models: coefficients with the intercept last, or a function from features to the probability of a positive decision.
 
-Training and validation rows together decide which models are kept, and which ones when there may be
-only so many; their hypervolume is taken on test rows, with the minority share of the target and the
-gap of the unmitigated model as reference, as a share of the box between (0, 0) and the reference.
+Training and validation rows together decide which models are kept, and which of them if their number is limited. The
+result is their hypervolume share on test rows, in the box between (0, 0) and the reference point: the minority share of
+the target and the difference of the unmitigated model.
 """
 
 import dataclasses
@@ -35,7 +34,7 @@ FAIRFRONT = Path(os.environ.get("FAIRFRONT_BIN") or BENCH.parent / "target/relea
 CUT = 31
 SPLITS = ["train", "validation", "test"]
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
-# Models whose decisions are made together.
+# The number of models whose decisions are computed together.
 BLOCK = 64
 
 
@@ -56,7 +55,7 @@ class Rows:
     @classmethod
     def read(cls, path):
         rows = pd.read_csv(path)
-        # One attribute, which stands between the features and the label.
+        # There is one attribute, in the column before the label.
         attribute = rows.columns.get_loc("label") - 1
         assert (rows["weight"] == 1).all()
         features = rows.iloc[:, :attribute]
@@ -80,10 +79,10 @@ class Rows:
 
 @dataclasses.dataclass
 class Problem:
-    """What a neighbour is given: training rows, and what the objectives are made of.
+    """The input of another tool: training rows and the terms of the objectives.
 
-    f1 = mean of log(1 + exp(-y z.x)) + penalty.x²/2, f2 = (u.x)² with two groups; the last column of
-    z is ones. The constraint is what fairlearn's reductions call it.
+    f1 = mean of log(1 + exp(-y z.x)) + penalty.x²/2, f2 = (u.x)² with two groups; the last column of z is ones. The
+    constraint is the name of one of fairlearn's constraints.
     """
 
     z: np.ndarray
@@ -111,7 +110,7 @@ def export(name, path, *flags):
 
 
 def measured(command):
-    """What a command says, with the time that it took and what others took meanwhile."""
+    """Standard error of a command, its wall and CPU time, and how busy other programs were."""
     start, before = time.perf_counter(), busy_s()
     process = subprocess.Popen(
         list(map(str, command)),
@@ -120,31 +119,31 @@ def measured(command):
         text=True,
         env=os.environ | ONE_THREAD,
     )
-    said = process.stderr.read()
+    messages = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     wall, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
     if process.returncode:
-        raise RuntimeError(said.strip())
-    if said:
-        print(f"\n{said}", file=sys.stderr)
+        raise RuntimeError(messages.strip())
+    if messages:
+        print(f"\n{messages}", file=sys.stderr)
     others = max(busy_s() - before - cpu, 0.0)
-    return said, {"wall_s": wall, "cpu_s": cpu, "cores_busy_with_others": round(others / wall, 2)}
+    return messages, {"wall_s": wall, "cpu_s": cpu, "cores_busy_with_others": round(others / wall, 2)}
 
 
 def fit_fairfront(name, flags, out):
-    """Time of `fairfront fit`; None, with a word on why, where it gives up."""
+    """The cost of `fairfront fit`; prints the error and returns None if it fails."""
     command = [FAIRFRONT, "fit", name, *flags, "--out", out, "--force", "--quiet"]
     try:
         return measured(command)[1]
     except RuntimeError as error:
-        words = " ".join(map(str, [name, *flags]))
-        print(f"\nSKIPPED: fairfront fit {words}: {error}", file=sys.stderr)
+        arguments = " ".join(map(str, [name, *flags]))
+        print(f"\nSKIPPED: fairfront fit {arguments}: {error}", file=sys.stderr)
         return None
 
 
 def read_front(out, rows):
-    """What a run folder holds: information, columns, models."""
+    """The contents of a run folder: run.json, columns, models."""
     info = json.loads((out / "run.json").read_text())
     assert info["features"] == rows.names
     table = pyarrow.parquet.read_table(out / "front.parquet").to_pydict()
@@ -152,8 +151,10 @@ def read_front(out, rows):
 
 
 def fit_neighbour(name, path, seed, constraint=Problem.constraint, **settings):
-    """Title and CPU seconds of a neighbour; the rows, and its models."""
+    """Title and CPU seconds of another tool, the rows, and its models."""
     start = time.process_time()
+    # Tools may import each other.
+    sys.path.append(str(BENCH / "neighbours"))
     spec = importlib.util.spec_from_file_location(name, BENCH / f"neighbours/{name}.py")
     neighbour = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(neighbour)
@@ -171,11 +172,11 @@ def fit_neighbour(name, path, seed, constraint=Problem.constraint, **settings):
     return front, rows, models
 
 
-# Judging
+# Evaluation
 
 
 def measures(models, rows, gap="demographic_parity_difference"):
-    """1 - accuracy and the gap of each model."""
+    """1 - accuracy and the difference between groups, for each model."""
     positive = rows.y > 0
     parts = {
         "demographic_parity_difference": [np.ones_like(positive)],
@@ -183,7 +184,7 @@ def measures(models, rows, gap="demographic_parity_difference"):
         "equalized_odds_difference": [positive, ~positive],
     }[gap]
     groups = np.array([rows.group == name for name in sorted(set(rows.group))])
-    # Counts are exact, so that equal rates are equal.
+    # Sums of 0 and 1 are exact in float64, so that equal rates stay equal.
     masks = [np.array([m for m in groups & part if m.any()], float) for part in parts]
     found = []
     for i in range(0, len(models), BLOCK):
@@ -195,14 +196,14 @@ def measures(models, rows, gap="demographic_parity_difference"):
 
 
 def decisions(models, rows):
-    """The probability of a positive decision, a column for each model."""
+    """The probability of a positive decision, one column per model."""
     if any(map(callable, models)):
         return np.column_stack([model(rows.z[:, :-1]) for model in models])
     return (rows.z @ np.array(models).T >= 0).astype(float)
 
 
 def check_measures(models, rows, table, gap="demographic_parity_difference"):
-    """What fairfront wrote is what the exported rows give, and fairlearn agrees on one model."""
+    """Check fairfront's measures against the exported rows, and those of one model against fairlearn."""
     import fairlearn.metrics
 
     one = len(models) // 2
@@ -218,8 +219,8 @@ def check_measures(models, rows, table, gap="demographic_parity_difference"):
             worst = int(off.argmax())
             margin = abs(part.z @ models[worst]).min()
             assert off[worst] < 1e-9, (
-                f"fairfront's measures of model {worst} differ from those of the {split} rows by "
-                f"{off[worst]:.1e}; its margin nearest to 0 is {margin:.1e}"
+                f"fairfront's measures of model {worst + 1} differ from those of the {split} rows by "
+                f"{off[worst]:.1e}; its score closest to 0 is {margin:.1e}"
             )
         decided = part.z @ models[one] >= 0
         function = getattr(fairlearn.metrics, gap)
@@ -229,7 +230,7 @@ def check_measures(models, rows, table, gap="demographic_parity_difference"):
 
 
 def references(rows, unmitigated, gap="demographic_parity_difference"):
-    """The minority share of the target and the gap of the unmitigated model."""
+    """The minority share of the target and the difference of the unmitigated model."""
     found = {}
     for name, splits in (("chosen", ("train", "validation")), ("test", ("test",))):
         part = rows.of(*splits)
@@ -239,7 +240,7 @@ def references(rows, unmitigated, gap="demographic_parity_difference"):
 
 
 def judged(chosen, test, references):
-    """Which models are kept, which of those in the cut, and what test rows say of them."""
+    """The models that are kept, at most CUT of them, and their hypervolume shares on test rows."""
     kept = np.flatnonzero(moocore.is_nondominated(chosen))
     some = spread(chosen[kept], references["chosen"])
     reference = references["test"]
@@ -253,10 +254,10 @@ def judged(chosen, test, references):
 
 
 def spread(points, reference):
-    """At most CUT points, each the one that adds most hypervolume to those before it.
+    """Choose at most CUT points, each time the point that adds the most hypervolume.
 
-    In the order of the first objective what a point adds is a rectangle: it ends where the nearest
-    chosen points on both sides are, or at the reference.
+    A point adds a rectangle. It ends at the nearest chosen points on both sides in the order of the first objective, or
+    at the reference point.
     """
     x, y = np.asarray(points, float).T
     useful = moocore.is_nondominated(points) & (x < reference[0]) & (y < reference[1])
@@ -280,7 +281,7 @@ def spread(points, reference):
 
 
 def summary(front):
-    """A front without its models: sizes, costs and hypervolumes are kept, the models can be computed again."""
+    """A front without its models, which can be computed again: sizes, costs and hypervolumes."""
     models = front["models"] if "models" in front else front["points"]["models"]
     counts = {"models": models if isinstance(models, int) else len(models)}
     if "kept" in front:
@@ -290,7 +291,7 @@ def summary(front):
 
 
 def without_models(seeds):
-    """The results of all seeds, as they are written."""
+    """The results of all seeds, for the result file."""
     return [{**seed, "fronts": [summary(front) for front in seed["fronts"]]} for seed in seeds]
 
 
@@ -298,10 +299,10 @@ def write_results(name, text, content, packages, folder=BENCH / "results"):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text)
     versions = {name: importlib.metadata.version(name) for name in packages}
-    # The version is that of the sources; what ran is known by its digest.
+    # The version is that of the sources; the digest identifies the program.
     head = {"where": where(versions), "program_sha256": sha256(FAIRFRONT), "cut": CUT}
     raw = json.dumps({**head, **content}, indent=1)
-    # A list of numbers is one line.
+    # Write each list of numbers on one line.
     raw = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", raw)
     (folder / f"{name}.json").write_text(raw + "\n")
 

@@ -1,12 +1,13 @@
-"""Two builds of the command on the fits that kernels spend their time in: CPU seconds per model, and the fronts.
+"""Two builds of the command on fits that spend their time in kernels: CPU seconds per model, and the fronts.
 
     python bench/kernels.py OLD NEW [--seeds 3] [--only default]
 
-OLD and NEW are commands. They take turns, one thread each, once per seed. The table reports medians of user CPU seconds of the whole
-command, the same per model of the front, the ratio OLD/NEW of both, and the mean share of one box that each front dominates: from the
-least values of both fronts to a tenth of the range beyond the largest of the first. Fronts are judged by their errors and demographic
-parity differences on test rows (validation or training rows without them) for the default fit, by their objectives on training rows for PF-SMG.
-`results/kernels.json` has every measurement.
+OLD and NEW are commands. They run in turns, one thread each, once per seed. The table has medians of the user CPU
+seconds of the whole command, the same per model of the front, the ratio OLD/NEW of both, and the mean hypervolume share
+of each front. Its box goes from the smallest values of both fronts to a tenth of the range beyond the largest of the
+old front. Fronts of default fits are compared by errors and demographic parity differences on test rows, or without
+these on validation or training rows; those of PF-SMG by their objectives on training rows. `results/kernels.json` has
+every measurement.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import pandas as pd
 from machine import where
 
 BENCH = Path(__file__).resolve().parent
-COVARIANCES = ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+COVARIANCES = ["--objective", "log_loss", "--objective", "score_covariance(sex)"]
 ADULT = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--drop", "split", "--split", "none"]
 # Goal and arguments; ROWS stands for 5,000 rows of Adult.
 FITS = {
@@ -31,7 +32,7 @@ FITS = {
     "paper's settings, synthetic:3": ("paper", ["synthetic:3", "--preset", "paper", "--solver", "pf-smg"]),
     "PF-SMG, covariances, 5,000 rows of Adult": ("pf-smg", ["ROWS", *ADULT, "--solver", "pf-smg", *COVARIANCES]),
     "PF-SMG, rates, 5,000 rows of Adult": ("pf-smg", ["ROWS", *ADULT, "--solver", "pf-smg"]),
-    "default, adult:gender": ("default", ["adult:gender"]),
+    "default, adult:sex": ("default", ["adult:sex"]),
     "default, demo, 100,000 rows": ("default", ["demo(rows=100000)"]),
     "default, adult:race": ("default", ["adult:race"]),
     "default, compas:race": ("default", ["compas:race"]),
@@ -43,7 +44,7 @@ FITS = {
 def rows_of_adult(command, folder):
     """5,000 rows of Adult as a CSV file."""
     path = Path(folder, "adult.csv")
-    subprocess.run([command, "data", "export", "adult:gender", "--output", path], check=True, capture_output=True)
+    subprocess.run([command, "data", "export", "adult:sex", "--output", path], check=True, capture_output=True)
     header, *rows = path.read_text().splitlines()
     path.write_text("\n".join([header, *rows[8::9][:5_000]]) + "\n")
     return str(path)
@@ -52,7 +53,7 @@ def rows_of_adult(command, folder):
 def fit(command, args, folder):
     """User CPU seconds of a fit, and its front."""
     help_text = subprocess.run([command, "fit", "--help"], capture_output=True, text=True, check=True).stdout
-    if "--solver" not in help_text:  # The flag had another name before.
+    if "--solver" not in help_text:  # Older builds have another name for the flag.
         args = ["--method" if arg == "--solver" else arg for arg in args]
     args = [command, "fit", *args, "--threads", "1", "--quiet", "--force", "--out", folder]
     process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -64,11 +65,11 @@ def fit(command, args, folder):
 
 
 def values(front, goal):
-    """The numbers that models are judged by."""
+    """The values by which models are compared."""
     if goal != "default":
         return front[[c for c in front.columns if c.startswith("objective.")]].to_numpy()
     for split in ("test", "validation", "train"):
-        # The ends of intervals have a name after the parenthesis.
+        # Names of interval ends do not end with the parenthesis.
         start = f"{split}.demographic_parity_difference("
         differences = [c for c in front.columns if c.startswith(start) and c.endswith(")")]
         if differences:
@@ -77,7 +78,7 @@ def values(front, goal):
 
 
 def shares(fronts, goal):
-    """The share of the box that each front dominates."""
+    """The hypervolume share of each front."""
     old, new = (values(front, goal) for front in fronts)
     low = np.minimum(old.min(axis=0), new.min(axis=0))
     high = old.max(axis=0) + 0.1 * (old.max(axis=0) - low)
@@ -89,10 +90,10 @@ def main():
     parser.add_argument("old")
     parser.add_argument("new")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", help="paper, pf-smg or default")
+    parser.add_argument("--only", help="run only these fits: paper, pf-smg or default")
     args = parser.parse_args()
     found = []
-    print("| fit | CPU s | CPU ms per model | models | share of the box |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| fit | CPU s | CPU ms per model | models | hypervolume share |\n| --- | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         rows = rows_of_adult(args.old, folder)
         for name, (goal, arguments) in FITS.items():
@@ -123,7 +124,7 @@ def main():
                 f"| {models[0]:.0f} → {models[1]:.0f} | {share[0]:.4f} → {share[1]:.4f} |",
                 flush=True,
             )
-            # After each fit, so that a run that is cut short keeps its measurements.
+            # Write after each fit, so that an interrupted run keeps its measurements.
             result = {"machine": where({"moocore": moocore.__version__}), "fits": found}
             (BENCH / "results" / "kernels.json").write_text(json.dumps(result, indent=1) + "\n")
 

@@ -1,4 +1,4 @@
-"""The machine that measurements run on, and how busy it is; for all measurements here."""
+"""The machine that benchmarks run on, and how busy it is."""
 
 import datetime
 import os
@@ -10,7 +10,7 @@ BENCH = Path(__file__).resolve().parent
 
 
 def busy_s():
-    """CPU time that was not idle, of all programs and all cores; stolen time included."""
+    """CPU time of all programs on all cores that was not idle, including stolen time."""
     with open("/proc/stat") as file:
         user, nice, system, _idle, _wait, irq, soft_irq, steal, *_ = file.readline().split()[1:]
     ticks = sum(map(int, (user, nice, system, irq, soft_irq, steal)))
@@ -18,14 +18,14 @@ def busy_s():
 
 
 def where(versions):
-    """The machine and the versions, and nothing that names the machine."""
+    """The kind of machine and the versions, without anything that identifies the machine."""
     model = "unknown"
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
             break
 
-    def say(*command):
+    def output(*command):
         return subprocess.run(command, cwd=BENCH, capture_output=True, text=True).stdout.strip()
 
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") / 2**30
@@ -37,8 +37,8 @@ def where(versions):
         "system": f"{platform.system()} {platform.machine()}",
         "load_at_end": os.getloadavg()[0],
         "versions": {
-            "fairfront": say("git", "describe", "--always", "--dirty"),
-            "rustc": say("rustc", "--version"),
+            "fairfront": output("git", "describe", "--always", "--dirty"),
+            "rustc": output("rustc", "--version"),
             "python": platform.python_version(),
             **versions,
         },

@@ -1,21 +1,24 @@
-"""Measures: fronts in what people read, fairfront against fairlearn on the same rows.
+"""Measures: fronts in accuracy and differences between groups, fairfront compared with fairlearn on the same rows.
 
-Each case is a data set with a gap between groups; a front is that gap against 1 - accuracy, on test
-rows, for ten seeds of a 60/10/30 split. `judge.py` says how rows are read and models judged: those
-are kept that no other model of the same front dominates on training and validation rows together,
-and as a long list has it easier, every front is judged again with at most 31 models, each time the
-one that adds most hypervolume on those rows. Hypervolumes are shares of the box below the minority
-share of the target and the gap of the unmitigated logistic model, on test rows.
+Each case is a data set and a difference between groups; a front is that difference against 1 - accuracy on test rows,
+for ten seeds of a 60/10/30 split. `judge.py` reads rows and evaluates models. A front keeps the models that no other
+model of the same front dominates on training and validation rows together. Long lists have an advantage, so every front
+is also evaluated with at most 31 models, each time the one that adds the most hypervolume on those rows. Hypervolume
+shares are those of the box that ends at the minority share of the target and the difference of the unmitigated logistic
+model, on test rows.
 
-All are linear models with the same encoding. The neighbours' penalty is 0.0001; fairfront chooses its own. CPU time: of fairfront the whole process
-with one thread, from reading the published files to writing measures of all rows; of a neighbour,
-one BLAS thread, only `fit`, without imports and reading. Every run has a process of its own.
-ExponentiatedGradient draws its decisions and is judged by expected rates.
+fairfront minimizes the error rate, and fairlearn wraps a logistic regression, so part of a lead is plain accuracy. Two
+further rows show how much: fairfront with `log_loss` instead of `error_rate`, and GridSearch around the most accurate of
+several linear estimators.
 
-What a neighbour found is kept in `work/measures/` under a digest of all that decides it: its source,
-its settings, the rows, the seed, versions, the processor. With --reuse it is taken from there, CPU
-time included; fairfront always runs anew. With fewer cases or methods than all, results go to
-`work/` too.
+All models are linear, with the same encoding. The other tools use a penalty of 0.0001; fairfront chooses its own. CPU
+time is that of the whole process with one thread for fairfront, from reading the published files to writing the
+measures of all rows. For another tool it is `fit` alone, with one BLAS thread, without imports and reading. Every run
+has its own process. ExponentiatedGradient draws its decisions at random and is evaluated by its expected rates.
+
+The results of other tools are stored in `work/measures/` under a digest of everything that determines them: source,
+settings, rows, seed, versions, processor. With --reuse they are read from there, including CPU times; fairfront always
+runs again. With fewer cases or tools than all, results are written to `work/` too.
 
 Run by `make bench-measures`.
 """
@@ -59,7 +62,14 @@ from judge import (
 from machine import where
 
 SPLIT = ["--split", "60/10/30"]
-METHODS = ["fairfront", "grid_search", "exponentiated_gradient", "constant"]
+METHODS = [
+    "fairfront",
+    "fairfront_log_loss",
+    "grid_search",
+    "grid_search_accurate",
+    "exponentiated_gradient",
+    "constant",
+]
 PACKAGES = ["fairlearn", "moocore", "numpy", "pandas", "scikit-learn", "scipy"]
 WORK = BENCH / "work"
 SPACES = {"test": "all kept", "test_cut": f"at most {CUT}"}
@@ -67,7 +77,7 @@ SPACES = {"test": "all kept", "test_cut": f"at most {CUT}"}
 
 @dataclasses.dataclass
 class Case:
-    """A data set, a gap, what everybody is told, and on how many of ten seeds to be above whom."""
+    """A data set, a difference, settings of each tool, and the seeds of ten to win against each tool."""
 
     data: str
     gap: str
@@ -80,20 +90,21 @@ class Case:
 
 
 def settings(models, largest, bounds=16):
-    """GridSearch's models; ExponentiatedGradient's bounds, from next to none to the largest."""
+    """The number of models of GridSearch, and the bounds of ExponentiatedGradient, from almost 0 to the largest."""
     bounds = [float(f"{bound:.4g}") for bound in np.linspace(0.001, largest, bounds)]
     return {
         "grid_search": {"models": models},
-        # fairlearn's own limit.
+        "grid_search_accurate": {"models": models},
+        # fairlearn's default limit.
         "exponentiated_gradient": {"bounds": bounds, "max_iter": 50},
     }
 
 
-# The largest bound is about as far as a group's rate of the unmitigated model is from that of all.
-ALL = dict.fromkeys(METHODS[1:], 8)
+# The largest bound is about the largest distance of a group's rate from the overall rate, for the unmitigated model.
+ALL = dict.fromkeys(["grid_search", "exponentiated_gradient", "constant"], 8)
 CASES = {
     "adult-gender": Case(
-        "adult:gender",
+        "adult:sex",
         "demographic_parity_difference",
         "DemographicParity",
         settings(31, 0.12),
@@ -114,7 +125,7 @@ CASES = {
         "TruePositiveRateParity",
         settings(31, 0.09),
         ALL,
-        ["--objective", "error_rate", "--objective", "true_positive_rate_parity(race)"],
+        ["--objective", "error_rate", "--objective", "equal_opportunity(race)"],
     ),
     "compas-odds": Case(
         "compas:race",
@@ -132,13 +143,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
-    parser.add_argument("--reuse", action="store_true", help="what neighbours found before")
+    parser.add_argument("--reuse", action="store_true", help="reuse stored results of other tools")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         return run_neighbour(*args.child)
     if not FAIRFRONT.is_file():
-        sys.exit("first: cargo build --release -p fairfront-cli (or set FAIRFRONT_BIN)")
+        sys.exit(f"{FAIRFRONT}: not found; run cargo build --release -p fairfront-cli, or set FAIRFRONT_BIN")
     cases = []
     with tempfile.TemporaryDirectory() as folder:
         for name in args.cases:
@@ -154,7 +165,8 @@ def main():
         len(seed["fronts"]) == len(METHODS) for case in cases for seed in case["seeds"]
     )
     results = BENCH / "results" if everything else WORK
-    write_results("measures", text, {"cases": [{**case, "seeds": without_models(case["seeds"])} for case in cases]}, PACKAGES, results)
+    content = {"cases": [{**case, "seeds": without_models(case["seeds"])} for case in cases]}
+    write_results("measures", text, content, PACKAGES, results)
     print(f"written to {results.relative_to(BENCH.parent)}/measures.*", file=sys.stderr)
 
 
@@ -169,8 +181,8 @@ def one_seed(name, seed, methods, reuse, folder):
     limits = references(rows, unmitigated, case.gap)
     fronts = []
     for method in methods:
-        if method == "fairfront":
-            front = run_fairfront(case, seed, rows, folder)
+        if method.startswith("fairfront"):
+            front = run_fairfront(case, seed, rows, folder, method)
         else:
             front = known_or_run(name, method, seed, path, reuse, folder)
         if front is not None:
@@ -185,16 +197,21 @@ def one_seed(name, seed, methods, reuse, folder):
     return {**head, "references": limits, "fronts": fronts}
 
 
-def run_fairfront(case, seed, rows, folder):
+def run_fairfront(case, seed, rows, folder, method):
     out = folder / "run"
-    flags = ["--seed", seed, *SPLIT, "--threads", 1, *case.flags]
+    title, own = "fairfront", case.flags
+    if method == "fairfront_log_loss":
+        attribute = case.data.split(":")[1]
+        given = case.flags[-1] if case.flags else f"demographic_parity({attribute})"
+        title, own = "fairfront with log_loss", ["--objective", "log_loss", "--objective", given]
+    flags = ["--seed", seed, *SPLIT, "--threads", 1, *own]
     cost = fit_fairfront(case.data, flags, out)
     if cost is None:
         return None
     _, table, models = read_front(out, rows)
     check_measures(models, rows, table, case.gap)
     return {
-        "title": "fairfront",
+        "title": title,
         "cpu_s": cost["cpu_s"],
         "process": cost,
         "models": points(models, rows, case.gap),
@@ -202,14 +219,14 @@ def run_fairfront(case, seed, rows, folder):
 
 
 def points(models, rows, gap):
-    """Of each model: measures on training and validation rows, and on test rows."""
+    """For each model, its measures on training and validation rows, and on test rows."""
     chosen = measures(models, rows.of("train", "validation"), gap)
     test = measures(models, rows.of("test"), gap)
     return [[*map(float, (*c, *t))] for c, t in zip(chosen, test, strict=True)]
 
 
 def known_or_run(name, method, seed, path, reuse, folder):
-    """What a neighbour finds, or found before on the same rows."""
+    """The models of another tool, or its stored ones for the same rows."""
     known = WORK / f"measures/{name}-{method}-{seed}-{digest(name, method, seed, path)[:16]}.json"
     if reuse and known.is_file():
         front = json.loads(known.read_text())
@@ -224,7 +241,7 @@ def known_or_run(name, method, seed, path, reuse, folder):
 
 
 def digest(name, method, seed, path):
-    """Of all that decides what a neighbour finds, and how fast."""
+    """A digest of everything that determines the models and the speed of another tool."""
     case, (processor, cores, python) = CASES[name], machine()
     sources = [BENCH / f"neighbours/{method}.py", BENCH / "fronts.py"]
     parts = [
@@ -243,10 +260,10 @@ def machine():
 
 
 def run_neighbour(name, method, path, seed, out):
-    """What the child does."""
+    """Run another tool, in a child process."""
     case = CASES[name]
-    told = case.settings.get(method, {})
-    front, rows, models = fit_neighbour(method, path, seed, case.constraint, **told)
+    own_settings = case.settings.get(method, {})
+    front, rows, models = fit_neighbour(method, path, seed, case.constraint, **own_settings)
     front["models"] = points(models, rows, case.gap)
     Path(out).write_text(json.dumps(front))
 
@@ -255,11 +272,10 @@ def run_neighbour(name, method, path, seed, out):
 
 
 def report(cases):
-    """A table in Markdown for each case."""
+    """One Markdown table per case."""
     lines = [
-        "CPU seconds and smallest gaps are medians of the seeds; hypervolumes on test rows are",
-        "means, as shares of the box. Differences are fairfront's mean lead in points of a percent,",
-        "± its standard error over the seeds, beside the seeds on which fairfront is above : below.",
+        "CPU seconds and smallest differences are medians over the seeds; hypervolume shares on test rows are means.",
+        "A lead has the seeds that fairfront won–lost, and the mean lead in percentage points ± its standard error.",
     ]
     for case in cases:
         lines += ["", *table(case)]
@@ -268,8 +284,8 @@ def report(cases):
     if dates:
         lines += [
             "",
-            "REUSED: neighbours' models and CPU times are, where the same rows, settings and versions",
-            f"were run before, those of an earlier run on the same machine ({', '.join(dates)}).",
+            "REUSED: models and CPU times of other tools with the same rows, settings and versions are those of",
+            f"an earlier run on the same machine ({', '.join(dates)}).",
         ]
     busy = max((front["process"]["cores_busy_with_others"] for front in fronts), default=0.0)
     if busy >= 0.1:
@@ -281,7 +297,7 @@ def table(case):
     of = {}
     for front in (front for seed in case["seeds"] for front in seed["fronts"]):
         of.setdefault(front["name"], []).append(front)
-    # A method that gives up on a seed cannot be compared.
+    # A tool that fails on a seed cannot be compared.
     of = {name: fronts for name, fronts in of.items() if len(fronts) == len(case["seeds"])}
     rows = case["seeds"][0]["rows"]
     yield f"## {case['data']}: 1 - accuracy and {case['gap']}"
@@ -289,8 +305,8 @@ def table(case):
     yield f"{rows['train']:,} training, {rows['validation']:,} validation, {rows['test']:,} test rows;"
     yield f"{len(case['seeds'])} seeds."
     yield ""
-    titles = ["", "CPU s", "models", "kept", *(f"hypervolume, {s}" for s in SPACES.values())]
-    titles += ["smallest gap", *(f"fairfront's lead, {s}" for s in SPACES.values())]
+    titles = ["", "CPU s", "models", "kept", *(f"hypervolume share, {s}" for s in SPACES.values())]
+    titles += ["smallest difference", *(f"fairfront's lead, {s}" for s in SPACES.values())]
     yield f"| {' | '.join(titles)} |"
     yield "| --- " + "| ---: " * (len(titles) - 1) + "|"
     ours = of.get("fairfront")
@@ -298,10 +314,10 @@ def table(case):
         leads = [lead(ours, fronts, s) if ours and name != "fairfront" else "" for s in SPACES]
         yield f"| {' | '.join([*cells(fronts), *leads])} |"
     if "exponentiated_gradient" in of:
-        told = case["settings"]["exponentiated_gradient"]
-        limits = f"{told['bounds'][0]} to {told['bounds'][-1]}"
+        own_settings = case["settings"]["exponentiated_gradient"]
+        limits = f"{own_settings['bounds'][0]} to {own_settings['bounds'][-1]}"
         yield ""
-        yield f"ExponentiatedGradient: bounds {limits}, at most {told['max_iter']} rounds each."
+        yield f"ExponentiatedGradient: bounds {limits}, at most {own_settings['max_iter']} rounds each."
     if ours:
         yield from goals(case, of)
 
@@ -314,7 +330,7 @@ def cells(fronts):
         f"{median(lambda front: front['cpu_s']):.2f}",
         f"{median(lambda front: len(front['models'])):.0f}",
         f"{median(lambda front: len(front['kept'])):.0f}",
-        *(f"{100 * volume(space):.2f} %" for space in SPACES),
+        *(f"{100 * volume(space):.2f}%" for space in SPACES),
         f"{median(lambda front: front['hypervolume']['smallest_gap']):.4f}",
     ]
 
@@ -327,7 +343,7 @@ def pairs(ours, theirs, space):
 def lead(ours, theirs, space):
     found = pairs(ours, theirs, space)
     differences = [100 * (a - b) for a, b in found]
-    score = f"{sum(a > b for a, b in found)} : {sum(a < b for a, b in found)}"
+    score = f"{sum(a > b for a, b in found)}–{sum(a < b for a, b in found)}"
     error = ""
     if len(found) > 1:
         error = f" ± {statistics.stdev(differences) / math.sqrt(len(found)):.2f}"
@@ -335,19 +351,19 @@ def lead(ours, theirs, space):
 
 
 def goals(case, of):
-    """Whether fairfront is above often enough, and fast enough."""
+    """Whether fairfront wins often enough and is fast enough."""
     ours, seeds = of["fairfront"], len(case["seeds"])
     median = lambda fronts: statistics.median(front["cpu_s"] for front in fronts)
-    say = lambda reached: "reached" if reached else "**missed**"
+    verdict = lambda reached: "reached" if reached else "**missed**"
     yield ""
     for name, of_ten in case["goals"].items():
         if name in of:
             least = math.ceil(of_ten * seeds / 10)
             above = {space: sum(a > b for a, b in pairs(ours, of[name], space)) for space in SPACES}
             yield (
-                f"- Above {of[name][0]['title']} on at least {least} of {seeds} seeds: "
+                f"- Larger share than {of[name][0]['title']} on at least {least} of {seeds} seeds: "
                 + "; ".join(
-                    f"{SPACES[space]}: {count}, {say(count >= least)}"
+                    f"{SPACES[space]}: {count}, {verdict(count >= least)}"
                     for space, count in above.items()
                 )
                 + "."
@@ -355,9 +371,9 @@ def goals(case, of):
     other = case["fewer_cpu_s_than"]
     if other in of:
         fewer = median(ours) < median(of[other])
-        yield f"- Fewer CPU seconds than {of[other][0]['title']}: {say(fewer)}."
+        yield f"- Fewer CPU seconds than {of[other][0]['title']}: {verdict(fewer)}."
     if case["cpu_s"]:
-        yield f"- Below {case['cpu_s']:g} CPU s, the whole fit: {say(median(ours) < case['cpu_s'])}."
+        yield f"- Less than {case['cpu_s']:g} CPU s for the whole fit: {verdict(median(ours) < case['cpu_s'])}."
 
 
 if __name__ == "__main__":

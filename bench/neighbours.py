@@ -1,25 +1,24 @@
-"""Neighbours: fairfront against other tools on the same rows of Adult.
+"""fairfront compared with other tools on the same rows of Adult.
 
-The rows are those of `fairfront data export adult:gender --encoded`, once for each seed. `judge.py`
-says what a neighbour is and judges what people read. No model sees the sensitive attribute when it
-decides. Of fairfront there are its solvers for covariances, told to minimise those, and `fairfront
-fit` without a flag, which minimises smooth versions of what people read.
+The rows are those of `fairfront data export adult:sex --encoded`, once per seed. `judge.py` describes the interface of
+another tool and evaluates the measures. No model sees the sensitive attribute when it decides. fairfront is run with
+each of its solvers for covariances, to minimize those, and as `fairfront fit` without flags, which minimizes smooth
+versions of the measures.
 
-Everybody is judged alike:
-- In the objectives (linear models only, without fairfront's default, which has others): hypervolume
-  of log loss with penalty and squared covariance on training rows, as a share of the exact front's
-  (`fronts.py`, which also says what the loose and the tight reference are).
-- In what people read: 1 - accuracy and demographic_parity_difference. Training and validation rows
-  together decide which models are kept (those that no other model of the same front dominates);
-  their hypervolume is taken on test rows, with the minority share of the target and the gap of the
-  unmitigated model as reference, as a share of the box between (0, 0) and the reference.
-- As a long list has it easier, both again with every front cut to 31 models: each time the one that
-  adds most hypervolume, in the objectives on training rows, in what people read on training and
-  validation rows.
+All fronts are evaluated in the same way:
+- In the objectives (only linear models, and not fairfront's default, which has other objectives): hypervolume of log
+  loss with penalty and squared covariance on training rows, as a share of the exact front's. `fronts.py` computes the
+  exact front and defines the loose and the tight reference point.
+- In the measures: 1 - accuracy and demographic_parity_difference. Training and validation rows together decide which
+  models are kept: those that no other model of the same front dominates. The result is their hypervolume share on test
+  rows, in the box between (0, 0) and the reference point: the minority share of the target and the difference of the
+  unmitigated model.
+- Long lists have an advantage, so both are repeated with every front cut to 31 models: each time the one that adds the
+  most hypervolume, in the objectives on training rows, in the measures on training and validation rows.
 
-CPU time: of fairfront the whole process with one thread, from reading the published files to
-writing measures of all rows; of a neighbour, one BLAS thread, only `fit`, without imports and
-reading. Every run has a process of its own.
+CPU time is that of the whole process with one thread for fairfront, from reading the published files to writing the
+measures of all rows. For another tool it is `fit` alone, with one BLAS thread, without imports and reading. Every run
+has its own process.
 
 Run by `make bench-neighbours`.
 """
@@ -59,9 +58,9 @@ from judge import (
     write_results,
 )
 
-DATA_SET, ATTRIBUTE = "adult:gender", "sex"
-COVARIANCES = ["--objective", "log_loss", "--objective", f"disparate_impact({ATTRIBUTE})"]
-# `fairfront fit` without a flag; and the solver that it uses, which is not for covariances.
+DATA_SET, ATTRIBUTE = "adult:sex", "sex"
+COVARIANCES = ["--objective", "log_loss", "--objective", f"score_covariance({ATTRIBUTE})"]
+# `fairfront fit` without flags, and the solver that it uses, which does not minimize covariances.
 DEFAULT, NOT_FOR_COVARIANCES = "default", "weighted"
 PACKAGES = ["fairlearn", "moocore", "numpy", "pymoo", "scikit-learn", "scipy"]
 
@@ -71,13 +70,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--neighbours", nargs="*", default=names, choices=names, metavar="NAME")
-    parser.add_argument("--solvers", nargs="*", metavar="NAME", help="of fairfront [default: all]")
+    parser.add_argument("--solvers", nargs="*", metavar="NAME", help="solvers of fairfront [default: all]")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         return run_neighbour(*args.child)
     if not FAIRFRONT.is_file():
-        sys.exit("first: cargo build --release -p fairfront-cli (or set FAIRFRONT_BIN)")
+        sys.exit(f"{FAIRFRONT}: not found; run cargo build --release -p fairfront-cli, or set FAIRFRONT_BIN")
     solvers = fairfront_solvers() if args.solvers is None else args.solvers
     with tempfile.TemporaryDirectory() as folder:
         seeds = [
@@ -118,14 +117,14 @@ def one_seed(seed, solvers, neighbours, folder):
 
 
 def run_neighbour(name, path, seed, out):
-    """What the child does."""
+    """Run another tool, in a child process."""
     front, rows, models = fit_neighbour(name, path, seed)
     front["points"] = points(models, rows, objectives(rows))
     Path(out).write_text(json.dumps(front))
 
 
 def fairfront_solvers():
-    """The solvers for covariances that this fairfront has, and its default."""
+    """fairfront's default, and its solvers for covariances."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
     solvers = re.findall(r"Settings of (\S+) \(--set", text)
     return [DEFAULT, *(solver for solver in solvers if solver != NOT_FOR_COVARIANCES)]
@@ -133,11 +132,11 @@ def fairfront_solvers():
 
 def run_fairfront(solver, seed, rows, unmitigated, folder):
     runs, digests = {}, set()
-    told = [] if solver == DEFAULT else ["--solver", solver, *COVARIANCES]
+    solver_flags = [] if solver == DEFAULT else ["--solver", solver, *COVARIANCES]
     for threads in (1, os.cpu_count()):
         out = folder / "run"
-        # The penalty of the neighbours, so that all minimize the same objectives.
-        flags = ["--seed", seed, "--threads", threads, "--penalty", "0.0001", *told]
+        # The same penalty as the other tools, so that all minimize the same objectives.
+        flags = ["--seed", seed, "--threads", threads, "--penalty", "0.0001", *solver_flags]
         runs[threads] = fit_fairfront(DATA_SET, flags, out)
         if runs[threads] is None:
             return None
@@ -161,19 +160,19 @@ def run_fairfront(solver, seed, rows, unmitigated, folder):
 
 
 def check_objectives(models, both, table):
-    """What fairfront wrote is what the exported rows give."""
-    for name, function in (("log_loss", both.f1), (f"disparate_impact({ATTRIBUTE})", both.f2)):
+    """Check fairfront's objectives against the exported rows."""
+    for name, function in (("log_loss", both.f1), (f"score_covariance({ATTRIBUTE})", both.f2)):
         found = np.array([function(x) for x in models])
         worst = abs(found - table[f"objective.{name}"]).max()
         assert worst < 1e-9, f"{name} differs from that of the exported rows by {worst}"
 
 
-# Judging
+# Evaluation
 
 
 def points(models, rows, both):
-    """Of each model: objectives, where it is judged by them, then measures on training and validation
-    rows and on test rows."""
+    """For each model, its objectives (None if they do not apply), and its measures on training and validation rows and
+    on test rows."""
     chosen, test = (
         measures(models, rows.of("train", "validation")),
         measures(models, rows.of("test")),
@@ -184,13 +183,13 @@ def points(models, rows, both):
     ]
     columns = ["f1", "f2", "error", "gap", "test.error", "test.gap"]
     lines = [[*v, *c, *t] for v, c, t in zip(values, chosen, test, strict=True)]
-    # Eight digits: more than the rows can tell apart.
+    # The rows determine fewer than eight digits.
     short = [[None if x is None else float(f"{x:.8g}") for x in line] for line in lines]
     return {"columns": columns, "models": short}
 
 
 def hypervolumes(front, judge):
-    """Shares of the exact front's hypervolume, and of the box on test rows."""
+    """Shares of the exact front's hypervolume, and the hypervolume share on test rows."""
     values = np.array(front["points"]["models"], float)
     objective, chosen, test = values[:, :2], values[:, 2:4], values[:, 4:]
     found = dict.fromkeys(["loose", "tight", "tight_cut", "nondominated"])
@@ -212,17 +211,17 @@ def hypervolumes(front, judge):
 
 
 def report(seeds):
-    """Two tables in Markdown: medians over the seeds, and who wins how often."""
+    """Markdown tables: medians over the seeds, and seeds won and lost."""
     of = {}
     for front in (front for seed in seeds for front in seed["fronts"]):
         of.setdefault(front["name"], []).append(front)
-    # A method that gives up on a seed cannot be compared.
+    # A tool that fails on a seed cannot be compared.
     of = {name: fronts for name, fronts in of.items() if len(fronts) == len(seeds)}
     rows = seeds[0]["rows"]
-    titles = ["", "CPU s", "points", "ms a point", "objectives, tight (loose)", f"cut to {CUT}"]
-    titles += ["kept", "test rows", f"cut to {CUT}", "smallest gap"]
+    titles = ["", "CPU s", "models", "ms per model", "objectives, tight (loose)", f"cut to {CUT}"]
+    titles += ["kept", "measures, test rows", f"cut to {CUT}", "smallest difference"]
     lines = [
-        f"Adult by gender, {rows['train']:,} training, {rows['validation']:,} validation rows,",
+        f"Adult by sex, {rows['train']:,} training, {rows['validation']:,} validation rows,",
         f"{rows['test']:,} test rows; medians of {len(seeds)} seeds.",
         "",
         f"| {' | '.join(titles)} |",
@@ -255,10 +254,10 @@ def report(seeds):
 def cells(fronts):
     median = lambda value: statistics.median(map(value, fronts))
     volume = lambda key: median(lambda front: front["hypervolume"][key])
-    percent = lambda key: f"{100 * volume(key):.2f} %"
+    percent = lambda key: f"{100 * volume(key):.2f}%"
     size = lambda front: len(front["points"]["models"])
     linear = fronts[0]["hypervolume"]["tight"] is not None
-    why_not = "others" if fronts[0]["name"] == f"fairfront {DEFAULT}" else "not linear"
+    why_not = "other objectives" if fronts[0]["name"] == f"fairfront {DEFAULT}" else "not linear"
     return [
         fronts[0]["title"],
         f"{median(lambda front: front['cpu_s']):.2f}",
@@ -274,19 +273,19 @@ def cells(fronts):
 
 
 def wins(of):
-    """On how many seeds each solver of fairfront has the larger hypervolume, and the other."""
+    """For each solver of fairfront, the seeds on which it has the larger and the smaller hypervolume."""
     ours = [name for name in of if name.startswith("fairfront")]
     spaces = {
         "tight": "objectives, tight",
         "tight_cut": f"cut to {CUT}",
-        "test": "test rows",
+        "test": "measures, test rows",
         "test_cut": f"cut to {CUT}",
     }
     for name in ours:
         yield ""
-        yield f"Seeds on which {of[name][0]['title']} has the larger hypervolume : the smaller."
+        yield f"Seeds that {of[name][0]['title']} wins–loses by hypervolume."
         yield ""
-        yield f"| against | {' | '.join(spaces.values())} |"
+        yield f"| compared with | {' | '.join(spaces.values())} |"
         yield "| --- " + "| ---: " * len(spaces) + "|"
         for other in of:
             if other != name:
@@ -301,7 +300,7 @@ def score(ours, theirs, space):
     ]
     if any(None in pair for pair in pairs):
         return ""
-    return f"{sum(a > b for a, b in pairs)} : {sum(a < b for a, b in pairs)}"
+    return f"{sum(a > b for a, b in pairs)}–{sum(a < b for a, b in pairs)}"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """Penalty: test accuracy of the unmitigated model compared with scikit-learn's logistic regressions.
 
-Each table is fitted with the defaults of `fairfront fit`, which choose the penalty by cross-validation. The unmitigated
-model of that run, `LogisticRegression()` and `LogisticRegressionCV()` see the same encoded training rows
+Each table is fitted with the defaults of `fairfront fit`, which chooses the penalty by cross-validation. The
+unmitigated model of that run, `LogisticRegression()` and `LogisticRegressionCV()` see the same encoded training rows
 (`fairfront data export --encoded`) and are scored on the same test rows. Only `max_iter` differs from scikit-learn's
 defaults, so that its solver converges.
 
-Tables: samples of Adult, COMPAS, the demo and the synthetic data set, Adult and COMPAS whole with their own encoding, and
-generated ones: few and many columns, most of them noise or not, strong and weak signals, categories, a label that is not
-linear in the columns, and more columns than rows. Settings of the cross-validation were chosen on generated tables of
-seeds 0 to 7 and 100 to 103, and on samples of known tables with seeds 0 to 4; the seeds here start at 1,000.
+Tables: samples of Adult, COMPAS, the demo and the synthetic data set; the whole Adult and COMPAS with their own
+encoding; and generated tables: few and many columns, with much or little noise, strong and weak signals, categories, a
+label that is not linear in the columns, and more columns than rows. The settings of the cross-validation were chosen on
+generated tables with seeds 0 to 7 and 100 to 103, and on samples of known tables with seeds 0 to 4; the seeds here
+start at 1,000.
 
 Differences are fairfront's accuracy minus scikit-learn's, in percentage points: the mean over tables and its standard
 error. Run by `make bench-penalty`.
@@ -37,11 +38,11 @@ BENCH = Path(__file__).resolve().parent
 FAIRFRONT = Path(os.environ.get("FAIRFRONT_BIN") or BENCH.parent / "target/release/fairfront")
 RESULTS = BENCH / "results"
 FIRST_SEED = 1_000
-# Rows of a test set, at most.
+# The largest number of test rows.
 MOST_TEST = 10_000
-# Training rows, and tables of each kind.
+# Training rows, and the number of tables of each kind.
 SIZES = {300: 4, 1_000: 3, 3_000: 2, 10_000: 1, 50_000: 1}
-# Numeric columns, share of them that matter, categorical columns, strength of the signal.
+# Numeric columns, the share of them that affects the label, categorical columns, strength of the signal.
 KINDS = {
     "narrow": (6, 0.8, 0, 1.5),
     "noisy": (25, 0.3, 0, 0.8),
@@ -51,18 +52,18 @@ KINDS = {
     "curved": (10, 0.8, 4, 1.0),
     "very wide": (400, 0.05, 0, 3.0),
 }
-# Known tables that samples are drawn from: their flags, and the largest sample of each.
+# Known tables from which samples are drawn: their flags, and the largest sample of each.
 KNOWN = {
-    "adult:gender": (["--target", "income", "--positive", ">50K", "--sensitive", "sex"], 30_000),
+    "adult:sex": (["--target", "income", "--positive", ">50K", "--sensitive", "sex"], 30_000),
     "compas:race": (["--target", "two_year_recid", "--positive", "0", "--sensitive", "race"], 3_000),
     "demo(rows=70000)": (["--target", "approved", "--positive", "yes", "--sensitive", "sex", "--drop", "race"], 50_000),
     "synthetic:3(rows=70000)": (["--target", "y", "--positive", "1", "--sensitive", "a"], 50_000),
 }
-WHOLE = ["adult:gender", "compas:race"]
+WHOLE = ["adult:sex", "compas:race"]
 
 
 def generated(kind, n, seed):
-    """A generated table with n training rows; the other rows are for testing."""
+    """A generated table with n training rows; the other rows are test rows."""
     columns, share, n_categorical, strength = KINDS[kind]
     rng = np.random.default_rng([FIRST_SEED + seed, n, list(KINDS).index(kind)])
     total = n + MOST_TEST // 2
@@ -71,9 +72,9 @@ def generated(kind, n, seed):
     score = x @ (rng.normal(size=columns) * (rng.random(columns) < share))
     table = {f"x{j}": np.round(x[:, j], 4) for j in range(columns)}
     for k in range(n_categorical):
-        levels = int(rng.integers(3, 9))
-        codes = rng.integers(0, levels, total)
-        score = score + 0.6 * rng.normal(size=levels)[codes]
+        n_categories = int(rng.integers(3, 9))
+        codes = rng.integers(0, n_categories, total)
+        score = score + 0.6 * rng.normal(size=n_categories)[codes]
         table[f"c{k}"] = [f"v{code}" for code in codes]
     score = strength * (score - np.median(score)) / score.std()
     if kind == "curved":
@@ -103,13 +104,13 @@ def run(*command):
 
 
 def known_rows(name):
-    """The rows of a known table as read."""
+    """The rows of a known table as strings."""
     rows = pd.read_csv(io.StringIO(run(FAIRFRONT, "data", "export", name, "-o", "-")), dtype=str)
     return rows.drop(columns=[c for c in ("split", "weight") if c in rows])
 
 
 def compare(name, size, seed, source, flags):
-    """One table: accuracies on test rows."""
+    """Accuracies on the test rows of one table."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         if isinstance(source, pd.DataFrame):
@@ -173,7 +174,7 @@ def tables(sizes, most_tables):
 
 
 def summary(found):
-    """Mean differences in percentage points with their standard errors, by size and of all tables."""
+    """Mean differences in percentage points with their standard errors, by size and for all tables."""
     lines = ["| training rows | tables | minus `LogisticRegression()` | minus `LogisticRegressionCV()` |"]
     lines.append("| --- | ---: | ---: | ---: |")
     summaries = {}
@@ -197,7 +198,7 @@ ROWS = {}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--tables", type=int, default=max(SIZES.values()), help="of each kind and size, at most")
+    parser.add_argument("--tables", type=int, default=max(SIZES.values()), help="most tables per kind and size")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()

@@ -1,17 +1,16 @@
-"""New rows to scores: fairfront against a pipeline of scikit-learn.
+"""Scoring new rows: fairfront compared with a scikit-learn pipeline.
 
-The rows are Adult, repeated to a million, in a CSV and in a Parquet file. Both fit on the published
-training part: fairfront a front, of which one model is taken; scikit-learn a `ColumnTransformer`
-(`OneHotEncoder(handle_unknown="ignore")`, `MinMaxScaler`) with a `LogisticRegression`. Measured are
+The rows are Adult, repeated to a million, in a CSV and in a Parquet file. Both tools are fitted on Adult: fairfront
+computes a front, of which one model is used; scikit-learn fits a `ColumnTransformer`
+(`OneHotEncoder(handle_unknown="ignore")`, `MinMaxScaler`) with a `LogisticRegression`. Three times are measured:
 
-- the whole way: from the file with the rows to a file with the scores. For fairfront that is the whole
-  command, from its start to its end; for scikit-learn reading by pandas, `predict_proba` and writing,
-  without the start of Python and the imports;
-- without writing: scikit-learn from the file to `predict_proba` in memory, beside the same whole command;
-- scikit-learn's `predict_proba` alone, on rows in memory. The command cannot be told apart: it reads,
-  scores and writes at the same time, so its whole way stands beside that too.
+- file to file: from the file with the rows to a file with the scores. For fairfront this is the whole command; for
+  scikit-learn it is reading by pandas, `predict_proba` and writing, without the start of Python and the imports;
+- without writing: scikit-learn from the file to `predict_proba` in memory, compared with the same whole command;
+- scikit-learn's `predict_proba` alone, on rows in memory. The command reads, scores and writes at the same time, so its
+  scoring cannot be measured alone; the whole command is compared with this time too.
 
-The contestants take turns, each run in a fresh process; a first round is not counted.
+The tools run in turns, each run in a fresh process; the first round does not count.
 
 Run by `make bench`.
 """
@@ -36,6 +35,12 @@ NUMERIC = ["age", "education-num", "capital-gain", "capital-loss", "hours-per-we
 CATEGORICAL = (
     "workclass education marital-status occupation relationship native-country".split()
 )
+TITLES = {
+    "whole_way": "file to file",
+    "without_their_writing": "scikit-learn without writing",
+    "beside_predict_proba_alone": "scikit-learn's predict_proba alone",
+    "cpu": "file to file, by CPU time",
+}
 
 
 def main():
@@ -47,7 +52,7 @@ def main():
     if args.child:
         return with_sklearn(*args.child)
     if not args.binary.is_file():
-        sys.exit("first: cargo build --release -p fairfront-cli")
+        sys.exit(f"{args.binary}: not found; run cargo build --release -p fairfront-cli")
     prepare(args.binary)
     runs = []
     for repetition in range(args.repetitions + 1):
@@ -69,15 +74,15 @@ def main():
 
 
 def prepare(binary):
-    """Rows in both formats, a model of fairfront and a fitted pipeline."""
-    # In a process of its own, so that this one stays small.
+    """Write the rows in both formats, a model of fairfront and a fitted pipeline."""
+    # In a separate process, so that this one stays small.
     path = make_file(ROWS)
     code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); import predict; predict.make_inputs({str(path)!r})"
     subprocess.run([sys.executable, "-c", code], check=True)
     run = WORK / "predict-run"
-    fit = ["fit", "adult:gender", "--solver", "trace", "--points", "5", "--quiet", "--force"]
+    fit = ["fit", "adult:sex", "--solver", "trace", "--models", "5", "--quiet", "--force"]
     subprocess.run([binary, *fit, "--out", run], check=True)
-    choose = ["select", run, "--id", "0", "--model", WORK / "model.json", "--force", "--json"]
+    choose = ["select", run, "--model-id", "1", "--model", WORK / "model.json", "--force", "--json"]
     subprocess.run([binary, *choose], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -94,7 +99,7 @@ def make_inputs(path):
     train = rows.head(48_842)
     encode = ColumnTransformer(
         [
-            ("levels", OneHotEncoder(handle_unknown="ignore"), CATEGORICAL),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), CATEGORICAL),
             ("numbers", MinMaxScaler(), NUMERIC),
         ]
     )
@@ -104,7 +109,7 @@ def make_inputs(path):
 
 
 def measure(binary, contestant, kind):
-    """One run in a process of its own."""
+    """One run in its own process."""
     source = WORK / (f"adult-{ROWS}.csv" if kind == "csv" else "predict.parquet")
     out = WORK / f"scores.{kind}"
     out.unlink(missing_ok=True)
@@ -114,7 +119,7 @@ def measure(binary, contestant, kind):
         command = [sys.executable, __file__, "--child", source, out]
     before, start = busy_s(), time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    said = child.stdout.read()
+    output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -123,11 +128,11 @@ def measure(binary, contestant, kind):
     run = {"others_s": round(max(others, 0.0), 2), "peak_mib": usage.ru_maxrss / 1024}
     if contestant == "fairfront":
         return {"wall_s": wall, "cpu_s": usage.ru_utime + usage.ru_stime, **run}
-    return {**json.loads(said), **run}
+    return {**json.loads(output), **run}
 
 
 def with_sklearn(source, out):
-    """What the child does."""
+    """Score with scikit-learn, in a child process."""
     import pandas as pd
 
     pipeline = pickle.loads((WORK / "pipeline.pickle").read_bytes())
@@ -138,9 +143,9 @@ def with_sklearn(source, out):
     else:
         rows = pd.read_parquet(source, columns=columns)
     read = time.perf_counter()
-    chances = pipeline.predict_proba(rows)[:, 1]
+    probability = pipeline.predict_proba(rows)[:, 1]
     predicted = time.perf_counter()
-    table = pd.DataFrame({"probability": chances, "decision": (chances >= 0.5).astype(int)})
+    table = pd.DataFrame({"probability": probability, "decision": (probability >= 0.5).astype(int)})
     if out.endswith(".csv"):
         table.to_csv(out, index=False)
     else:
@@ -160,9 +165,9 @@ def with_sklearn(source, out):
 
 
 def report(runs):
-    """Medians, and how many times as fast fairfront is."""
+    """Print and return medians, and how many times as fast fairfront is."""
     summary = {}
-    print(f"Adult repeated to {ROWS:,} rows, medians of seconds")
+    print(f"Adult repeated to {ROWS:,} rows, median seconds")
     print(f"{'':9}{'':14}{'wall':>8}{'CPU':>8}{'rows/s':>12}{'peak MiB':>10}")
     for kind in ("csv", "parquet"):
         of = {}
@@ -184,7 +189,7 @@ def report(runs):
             "cpu": theirs["cpu_s"] / ours["cpu_s"],
         }
         for name, ratio in of["times_as_fast"].items():
-            print(f"{'':9}{name.replace('_', ' ')}: {ratio:.1f} x")
+            print(f"{'':9}{TITLES[name]}: {ratio:.1f} times as fast")
         summary[kind] = of
     return summary
 

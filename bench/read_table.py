@@ -1,17 +1,16 @@
-"""From a CSV file to a usable data set: fairfront against pandas.
+"""From a CSV file to a usable data set: fairfront compared with pandas.
 
-The file is Adult, repeated to a million rows (and to 250,000 and 4,000,000, to see whether cost grows
-with the rows and no faster). The contestants take turns, each run in a fresh process. A first round
-is not counted: it brings the file into memory, and on a virtual machine memory that was never used
-before costs several times more than memory that was. Measured are the wall time from the file's name
-to the data set (imports do not count), the CPU time of the same work, and the peak memory of the
-process. A run during which other programs were busy is done again.
+The file is Adult, repeated to a million rows, and to 250,000 and 4,000,000 to check that the cost is linear in the
+rows. The tools run in turns, each run in a fresh process. The first round does not count: it brings the file into
+memory, and on a virtual machine, memory that was never used before costs several times more than memory that was. The
+script measures the wall time from the name of the file to the data set (without imports), the CPU time of the same
+work, and the peak memory of the process. It repeats a run during which other programs were busy.
 
-What each one ends with:
-- fairfront: rows with missing values dropped, levels merged, numbers scaled, rows in training,
-  validation and test, with label, group and weight;
-- pandas: rows with missing values dropped, one dense float64 matrix of unscaled numbers and
-  indicators of unmerged levels, and the labels. It does less, and its matrix is wider.
+The results are:
+- fairfront: rows with missing values dropped, categories merged, numbers scaled, rows split into training, validation
+  and test, with label, group and weight;
+- pandas: rows with missing values dropped, one dense float64 matrix of unscaled numbers and indicators of unmerged
+  categories, and the labels. pandas does less, and its matrix is wider.
 
 Run by `make bench`.
 """
@@ -28,8 +27,8 @@ from pathlib import Path
 
 from machine import busy_s, where
 
-# No pandas here and no large files: to the system, a process has the peak memory of the one that
-# started it, if that is larger.
+# This process imports no pandas and reads no large files: the system reports at least the peak memory of the parent for
+# a process.
 
 BENCH = Path(__file__).resolve().parent
 LOAD = BENCH.parent / "target/release/load"
@@ -49,7 +48,7 @@ def main():
     if args.child:
         return with_pandas(*args.child)
     if not LOAD.is_file():
-        sys.exit("first: cargo build --release -p fairfront-bench")
+        sys.exit(f"{LOAD}: not found; run cargo build --release -p fairfront-bench")
     runs = []
     for rows in ROWS:
         path = make_file(rows)
@@ -69,7 +68,7 @@ def main():
 
 
 def make_file(rows):
-    """Adult with a header, its labels spelled in one way, repeated to so many rows."""
+    """Write Adult with a header and one spelling of its labels, repeated to this number of rows."""
     path = BENCH / f"work/adult-{rows}.csv"
     if not path.is_file():
         data = Path(os.environ["FAIRFRONT_DATA"])
@@ -84,7 +83,7 @@ def make_file(rows):
 
 
 def measure(contestant, path):
-    """One run that had the machine to itself, or the last of twenty that had not."""
+    """The first undisturbed run, or the last of twenty disturbed ones."""
     for _ in range(20):
         run = measure_once(contestant, path)
         if not is_disturbed(run):
@@ -94,38 +93,38 @@ def measure(contestant, path):
 
 
 def is_disturbed(run):
-    # The system counts in hundredths of a second, on each core.
+    # The system counts hundredths of a second on each core.
     return run["others_s"] > max(0.1 * run["wall_s"], 0.04)
 
 
 def measure_once(contestant, path):
-    """One run in a process of its own."""
+    """One run in its own process."""
     if contestant == "fairfront":
         command = [LOAD, path]
     else:
         command = [sys.executable, __file__, "--child", contestant, path]
     before = busy_s()
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
-    said = json.loads(child.stdout.read())
+    result = json.loads(child.stdout.read())
     _, status, usage = os.wait4(child.pid, 0)
     others = busy_s() - before - usage.ru_utime - usage.ru_stime
     child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode == 0, contestant
     return {
-        "rows_kept": said["rows"],
-        "features": said["features"],
-        "wall_s": said["total_s"],
-        # What a program without imports does is all work.
-        "user_s": said.get("user_s", usage.ru_utime),
-        "system_s": said.get("system_s", usage.ru_stime),
+        "rows_kept": result["rows"],
+        "features": result["features"],
+        "wall_s": result["total_s"],
+        # fairfront has no imports, so the CPU time of the whole process counts.
+        "user_s": result.get("user_s", usage.ru_utime),
+        "system_s": result.get("system_s", usage.ru_stime),
         "others_s": round(max(others, 0.0), 2),
         "peak_mib": usage.ru_maxrss / 1024,
-        **{key: said[key] for key in ("imports_mib", "versions") if key in said},
+        **{key: result[key] for key in ("imports_mib", "versions") if key in result},
     }
 
 
 def with_pandas(contestant, path):
-    """What the child does."""
+    """Read the file with pandas, in a child process."""
     import numpy as np
     import pandas as pd
     import pyarrow
@@ -136,7 +135,7 @@ def with_pandas(contestant, path):
         positive = ">50K"
         table = pd.read_csv(path, skipinitialspace=True, na_values="?")
     else:
-        # This engine cannot skip the spaces behind the separators, so they stay in the texts.
+        # This engine cannot skip the spaces after the separators, so they stay in the strings.
         positive = " >50K"
         table = pd.read_csv(path, engine="pyarrow", na_values=" ?")
     table = table.dropna()
@@ -166,7 +165,7 @@ def resident_mib():
 
 
 def report(runs):
-    """Medians; in brackets the smallest."""
+    """Print medians, with the smallest values in parentheses."""
 
     def of(contestant, rows, measure):
         found = [r for r in runs if (r["contestant"], r["rows"]) == (contestant, rows)]
@@ -195,7 +194,7 @@ def report(runs):
     disturbed = sum(map(is_disturbed, runs))
     if disturbed:
         print(f"\nOther programs were busy during {disturbed} of {len(runs)} runs.")
-    print(f"\nOf pandas' memory, {statistics.median(imports):.1f} MiB are there after the imports.")
+    print(f"\nOf pandas' memory, {statistics.median(imports):.1f} MiB are in use after the imports.")
 
     print("\nPer row of the file (medians): wall time in ns, peak memory in bytes")
     print(" " * 15 + "".join(f"{name:>18}" for name in ROWS.values()))

@@ -1,20 +1,23 @@
-"""Streams: a front that is updated batch by batch, against fits on the same rows.
+"""Streams: a front that is updated batch by batch, compared with fits on the same rows.
 
-adult: Adult in batches of 2,000 rows, in five random orders. The last front against `fairfront fit` on
-all rows: one with the encoding of the stream (its encoded rows, read as numbers), one that fits its own.
-What it cost: CPU seconds of the whole stream, and of a fit on all rows so far after each batch.
+adult: Adult in batches of 2,000 rows, in five random orders. The last front is compared with `fairfront fit` on all
+rows: with the encoding of the stream (its encoded rows, read as numbers), and with its own encoding. The cost is the
+CPU time of the whole stream, and of a fit on all rows so far after each batch.
 
-change: demo(change=0.5), a population that changes half-way. After each batch the front is judged on the
-last 10,000 rows, beside a fit on these with the same encoding: with --window 10000, with all rows kept,
-and as it was before the change.
+change: demo(change=0.5), a population that changes halfway. After each batch, the front is evaluated on the last 10,000
+rows and compared with a fit on these rows with the same encoding: with --window 10000, with all rows kept, and as it
+was before the change.
 
 million: 1,000,000 rows with --reservoir 20000; memory and CPU seconds after each batch.
 
-Fronts are judged by what they are judged by in fairfront, recomputed here from parameters and rows:
-1 - accuracy and the gap on training and validation rows, up to the minority share of the target and the
-gap of the fit's unmitigated model; or log loss and squared covariance on training rows, up to 1.1 times
-the range of the exact front. Each time on test rows too. Hypervolumes are moocore's. All is done with one
-thread, by processes of their own.
+Fronts are evaluated in the terms by which fairfront chooses them, recomputed from parameters and rows: 1 - accuracy and
+the difference between groups on training and validation rows, up to the minority share of the target and the difference
+of the fit's unmitigated model; or log loss and squared covariance on training rows, up to 1.1 times the range of the
+exact front. All are evaluated on test rows too. moocore computes the hypervolumes. Every run has one thread and its own
+process.
+
+Tables and numbers are written to `results/`, figures to `docs/figures/`. With other options than usual, everything is
+written to `work/`.
 
 Run by `make bench-stream`.
 """
@@ -52,10 +55,11 @@ from judge import (
 BATCH = 2_000
 CURVE = FAIRFRONT.with_name("curve")
 RESULTS = BENCH / "results"
+FIGURES = BENCH.parent / "docs/figures"
 PACKAGES = ["moocore", "numpy", "pandas", "pyarrow"]
 GAP = "demographic_parity_difference"
 GOAL = 0.99
-# What the export of a data set leaves to be said about its rows.
+# Flags that describe the columns of an exported data set.
 ROLES = {
     "adult": ["--target", "income", "--positive", ">50K", "--scale", "min-max"],
     "demo": ["--target", "approved", "--positive", "yes", "--missing", "income=mean"]
@@ -63,7 +67,7 @@ ROLES = {
 }
 # One penalty for streams and fits, so that both minimize the same objectives.
 SHARED = ["--sensitive", "sex", "--split", "column:split", "--penalty", "0.0001", "--threads", "1", "--quiet"]
-COVARIANCES = ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+COVARIANCES = ["--objective", "log_loss", "--objective", "score_covariance(sex)"]
 CASES = {
     "default": [],
     "trace": COVARIANCES,
@@ -71,41 +75,44 @@ CASES = {
 }
 TITLES = {
     "default": "error_rate, demographic_parity(sex)",
-    "trace": "log_loss, disparate_impact(sex)",
+    "trace": "log_loss, score_covariance(sex)",
     "pf-smg": "the same by pf-smg",
 }
 WINDOW, CHANGED = 5, 10
-# Orders of the rows in which a fit is made after every batch, and not after the last one alone.
+# The number of orders of the rows with a fit after every batch, and not only after the last one.
 REFITS = {"default": 2, "trace": 2, "pf-smg": 1}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, metavar="PART")
-    parser.add_argument("--seeds", type=int, help="rather than 5 (adult) and 3 (change)")
+    parser.add_argument("--seeds", type=int, help="number of seeds [default: 5 for adult, 3 for change]")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
-    parser.add_argument("--batches", type=int, default=200, help="of the million rows")
-    parser.add_argument("--jobs", type=int, default=1, help="seeds at a time; CPU times may suffer")
+    parser.add_argument("--batches", type=int, default=200, help="number of batches of the million rows")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds to run at the same time; may affect CPU times")
     args = parser.parse_args()
     if not (FAIRFRONT.is_file() and CURVE.is_file()):
-        sys.exit("first: cargo build --release -p fairfront-cli -p fairfront-bench")
+        sys.exit(f"{FAIRFRONT}, {CURVE}: not found; run cargo build --release -p fairfront-cli -p fairfront-bench")
     usual = args == parser.parse_args(["--parts", *args.parts, "--jobs", str(args.jobs)])
     for part in args.parts:
         with tempfile.TemporaryDirectory() as folder:
             text, content, curves = PARTS[part](args, Path(folder))
         print(f"\n{text}")
-        results = RESULTS if usual else BENCH / "work"
+        results, figures = (RESULTS, FIGURES) if usual else (BENCH / "work", BENCH / "work")
         write_results(f"stream-{part}", text, content, PACKAGES, results)
         for name, curve in curves.items():
-            draw(results / f"stream-{part}{name}", *curve)
+            stem = f"stream-{part}{name}"
+            draw(results / f"{stem}.csv", figures / f"{stem}.svg", *curve)
         print(f"written to {results.relative_to(BENCH.parent)}/stream-{part}*", file=sys.stderr)
+        if curves:
+            print(f"figures written to {figures.relative_to(BENCH.parent)}/stream-{part}*.svg", file=sys.stderr)
 
 
 # Rows and fronts
 
 
 def table(name, path, *flags):
-    """The rows of a data set as texts, with a split; the file has every one of them."""
+    """The rows of a data set as strings, with a split; writes them to a file."""
     command = [
         FAIRFRONT,
         "data",
@@ -124,7 +131,7 @@ def table(name, path, *flags):
 
 
 def encoded(frame, encoding):
-    """Rows as an encoding.json says."""
+    """Rows encoded by an encoding.json."""
     columns = {}
     for numeric in encoding["numeric"]:
         name = numeric["column"]
@@ -136,9 +143,9 @@ def encoded(frame, encoding):
             columns[f"{name} missing"] = missing.astype(float)
     for categorical in encoding["categorical"]:
         assert not categorical.get("pooled") and not categorical.get("merge")
-        texts = frame[categorical["column"]].replace("", "(missing)")
-        for level in categorical["levels"]:
-            columns[f"{categorical['column']}={level}"] = (texts == level).to_numpy(float)
+        strings = frame[categorical["column"]].replace("", "(missing)")
+        for category in categorical["categories"]:
+            columns[f"{categorical['column']}={category}"] = (strings == category).to_numpy(float)
     target = encoding["target"]
     label = np.where(frame[target["column"]] == target["positive"], 1.0, -1.0)
     z = np.column_stack([*columns.values(), np.ones(len(frame))])
@@ -147,7 +154,7 @@ def encoded(frame, encoding):
 
 
 class Front:
-    """The models in a run folder, and rows as they see them."""
+    """The models of a run folder, and rows in their encoding."""
 
     def __init__(self, folder, rows):
         self.info = json.loads((folder / "run.json").read_text())
@@ -159,12 +166,12 @@ class Front:
 
     @classmethod
     def read(cls, folder, frame):
-        """With its own encoding."""
+        """Read a run folder, and encode rows by its own encoding."""
         encoding = json.loads((folder / "encoding.json").read_text())
         return cls(folder, encoded(frame, encoding))
 
     def judged_on(self):
-        """What decides, and what is left."""
+        """The splits that decide, and the held-out one."""
         return (("train", "validation") if self.in_measures else ("train",)), ("test",)
 
     def values(self, splits, models=None):
@@ -174,7 +181,7 @@ class Front:
         return covariances(models, rows)
 
     def check(self):
-        """What fairfront wrote is what its parameters and the rows give."""
+        """Check the stored values against parameters and rows."""
         names = (f"accuracy {GAP}(sex)" if self.in_measures else "").split()
         names = names or [f"objective.{name}" for name in self.info["objectives"]]
         for split in ("train", "test"):
@@ -187,7 +194,7 @@ class Front:
 
 
 def covariances(models, rows):
-    """Log loss with its penalty, and the square of the covariance of score and group."""
+    """Log loss with its penalty, and the squared covariance of score and group."""
     group = rows.group == sorted(set(rows.group))[1]
     u = (group - group.mean()) @ rows.z / len(group)
     found = []
@@ -199,21 +206,21 @@ def covariances(models, rows):
 
 
 def fit(source, out, flags):
-    """A run, and what it cost."""
+    """Fit to a run folder, and return the cost."""
     return measured([FAIRFRONT, "fit", source, *SHARED, *flags, "--out", out, "--force"])[1]
 
 
 def fit_as(front, folder, flags):
-    """A fit on rows that are encoded as those of a stream."""
+    """A fit on rows with the encoding of a stream."""
     rows = front.rows
     features = [f"f{i}" for i in range(len(rows.names))]
-    # Nothing is left to be encoded: features are numbers, and stay what they are.
+    # The rows are encoded already: features are numbers and stay unchanged.
     data = pd.DataFrame(rows.z[:, :-1], columns=features)
     data = data.assign(sex=rows.group, label=np.where(rows.y > 0, "yes", "no"), split=rows.split)
     path, out = folder / "encoded.parquet", folder / "encoded"
     data.to_parquet(path)
-    told = ["--target", "label", "--positive", "yes", "--scale", "none"]
-    fit(path, out, [*told, *flags])
+    roles = ["--target", "label", "--positive", "yes", "--scale", "none"]
+    fit(path, out, [*roles, *flags])
     found = Front(out, rows)
     assert found.info["features"] == features
     found.check()
@@ -230,7 +237,7 @@ def error(values):
     return f"{100 * statistics.mean(values):.2f} ± {100 * spread:.2f}"
 
 
-def say(reached):
+def verdict(reached):
     return "reached" if reached else "**missed**"
 
 
@@ -244,7 +251,7 @@ def note(text="."):
 
 
 def in_turn(work, seeds, jobs):
-    """What comes of every seed; so many at a time."""
+    """Results of all seeds, computed with this number of jobs."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(work, range(1, seeds + 1)))
 
@@ -266,7 +273,7 @@ def adult(args, folder):
 def adult_seed(cases, seed, folder):
     folder.mkdir()
     path = folder / "rows.csv"
-    frame = table("adult:gender", path, "--seed", seed)
+    frame = table("adult:sex", path, "--seed", seed)
     order = np.random.default_rng(seed).permutation(len(frame))
     frame = frame.iloc[order].reset_index(drop=True)
     frame.to_csv(path, index=False)
@@ -278,8 +285,8 @@ def adult_seed(cases, seed, folder):
 
 def adult_case(name, seed, frame, path, exact, folder):
     flags = [*CASES[name], "--seed", str(seed)]
-    told, state = [*ROLES["adult"], *flags], folder / name
-    stream = [FAIRFRONT, "stream", state, path, *SHARED, *told, "--batch", BATCH, "--flush"]
+    settings, state = [*ROLES["adult"], *flags], folder / name
+    stream = [FAIRFRONT, "stream", state, path, *SHARED, *settings, "--batch", BATCH, "--flush"]
     _, cost = measured(stream)
     streamed = Front.read(state / "current", frame)
     streamed.check()
@@ -288,7 +295,7 @@ def adult_case(name, seed, frame, path, exact, folder):
     ends = [*range(BATCH, len(frame), BATCH), len(frame)]
     for rows in ends if seed <= REFITS[name] else ends[-1:]:
         frame[:rows].to_csv(part, index=False)
-        refits.append(fit(part, folder / "part", told))
+        refits.append(fit(part, folder / "part", settings))
         note()
     own = Front.read(folder / "part", frame)
     own.check()
@@ -330,17 +337,17 @@ def adult_case(name, seed, frame, path, exact, folder):
 
 
 def adult_report(cases):
-    """A table in Markdown."""
+    """A Markdown table."""
     first = cases[0]["runs"][0]
-    of = lambda runs, where, what: error([run[where][what] for run in runs])
+    of = lambda runs, splits, share: error([run[splits][share] for run in runs])
     lines = [
         f"Adult (sex) in {first['batches']} batches of {BATCH:,} rows, {len(cases[0]['runs'])} orders of the rows.",
-        "The last front's hypervolume in % of that of a fit on all rows, mean ± standard error (smallest);",
+        "Hypervolume of the last front in percent of that of a fit on all rows, mean ± standard error (smallest);",
         "CPU seconds of the whole stream, of fits on all rows so far after every batch (in some of the",
         "orders), and of the last of these fits.",
         "",
     ]
-    heads = ["", "same encoding", "… on test rows", "own encoding", "… on test rows", "points"]
+    heads = ["", "same encoding", "… on test rows", "own encoding", "… on test rows", "models"]
     heads += ["stream, CPU s", "refits, CPU s", "one fit", "refits cost"]
     lines += [f"| {' | '.join(heads)} |", "| --- " + "| ---: " * (len(heads) - 1) + "|"]
     goals = []
@@ -366,7 +373,7 @@ def adult_report(cases):
         ]
         lines.append(f"| {' | '.join(cells)} |")
         goals.append(
-            f"- {TITLES[case['name']]}: {100 * mean:.2f} %, goal 99 %: {say(mean >= GOAL)}."
+            f"- {TITLES[case['name']]}: {100 * mean:.2f}%, goal 99%: {verdict(mean >= GOAL)}."
         )
     return "\n".join([*lines, "", *goals, *disturbed([r for c in cases for r in c["runs"]])]) + "\n"
 
@@ -407,7 +414,7 @@ def change_run(seed, folder):
     frame = table(name, folder / "rows.csv", *kept)
     assert len(frame) == 2 * CHANGED * BATCH
     states = {"window": ["--window", WINDOW * BATCH], "all": []}
-    told = [*SHARED, *ROLES["demo"], "--seed", str(seed)]
+    settings = [*SHARED, *ROLES["demo"], "--seed", str(seed)]
     found, earlier, costs = [], {}, []
     for batch in range(1, 2 * CHANGED + 1):
         path = folder / f"batch-{batch}.csv"
@@ -415,8 +422,8 @@ def change_run(seed, folder):
         rows = frame[max(0, batch - WINDOW) * BATCH : batch * BATCH]
         fronts = {}
         for kind, keep in states.items():
-            asked = [*told, "--batch", BATCH, *keep] if batch == 1 else ["--quiet", "--threads", 1]
-            costs.append(measured([FAIRFRONT, "stream", folder / kind, path, *asked])[1])
+            flags = [*settings, "--batch", BATCH, *keep] if batch == 1 else ["--quiet", "--threads", 1]
+            costs.append(measured([FAIRFRONT, "stream", folder / kind, path, *flags])[1])
             fronts[kind] = Front.read(folder / kind / "current", rows)
         fronts["window"].check()
         same = fit_as(fronts["window"], folder, ["--seed", str(seed)])
@@ -430,7 +437,7 @@ def change_run(seed, folder):
             whole = volume(same.values(splits), limits[where])
             line[key] = {"before": None}
             for kind, front in fronts.items():
-                # The rows of now, whatever the front was made of.
+                # The current rows, for fronts from any rows.
                 models = grown(front, fronts["window"])
                 values = fronts["window"].values(splits, models)
                 line[key][kind] = volume(values, limits[where]) / whole
@@ -447,7 +454,7 @@ def change_run(seed, folder):
 
 
 def grown(front, now):
-    """Models of a front as models of an encoding that may have grown: new features have no effect."""
+    """Models of a front in the current encoding, which may have new features; these have no effect."""
     if front.rows.names == now.rows.names:
         return front.models
     models = np.zeros((len(front.models), len(now.rows.names) + 1))
@@ -460,7 +467,7 @@ def change_report(runs):
     kinds = list(NAMES)
     n = len(runs[0]["batches"])
     lines = [
-        f"demo(rows={n * BATCH}, change=0.5): from batch {CHANGED + 1} on the population is another one. Hypervolume in %",
+        f"demo(rows={n * BATCH}, change=0.5): the population changes with batch {CHANGED + 1}. Hypervolume in percent",
         f"of that of a fit on the last {WINDOW * BATCH:,} rows, on these rows; {len(runs)} seeds, mean ± standard error.",
         "",
         "| batch | " + " | ".join(NAMES.values()) + " | window, on test rows |",
@@ -473,12 +480,12 @@ def change_report(runs):
         lines.append(f"| {b + 1} | {' | '.join(cells)} |")
     mean = lambda b: statistics.mean(run["batches"][b]["share"]["window"] for run in runs)
     back = next((b for b in range(CHANGED, n) if all(mean(i) >= GOAL for i in range(b, n))), None)
-    after = f"from {back - CHANGED + 1} batches after the change on" if back else "never for good"
+    after = f"from {back - CHANGED + 1} batches after the change on" if back else "not permanently"
     at_five = mean(CHANGED + WINDOW - 1)
     lines += [
         "",
-        f"- Five batches after the change: {100 * at_five:.2f} %, goal 99 %: {say(at_five >= GOAL)}.",
-        f"- With a window at least 99 %: {after}.",
+        f"- Five batches after the change: {100 * at_five:.2f}%, goal 99%: {verdict(at_five >= GOAL)}.",
+        f"- At least 99% with a window: {after}.",
     ]
     return "\n".join([*lines, *disturbed(runs)]) + "\n"
 
@@ -491,31 +498,31 @@ def million(args, folder):
     batch = rows // args.batches
     path, state = folder / "rows.csv", folder / "state"
     table(f"demo(rows={rows})", path, "--drop", "race", "--missing", "income=mean")
-    told = [*SHARED, *ROLES["demo"], "--reservoir", "20000", "--batch", batch, "--json"]
-    told.remove("--quiet")
+    flags = [*SHARED, *ROLES["demo"], "--reservoir", "20000", "--batch", batch, "--json"]
+    flags.remove("--quiet")
     start, cpu_before = time.perf_counter(), 0.0
     process = subprocess.Popen(
-        list(map(str, [FAIRFRONT, "stream", state, path, *told])),
+        list(map(str, [FAIRFRONT, "stream", state, path, *flags])),
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | ONE_THREAD,
     )
     found = []
     for line in process.stdout:
-        said = json.loads(line)
+        report = json.loads(line)
         cpu, rss, peak = usage(process.pid)
         found.append(
             {
-                "batch": said["batch"],
+                "batch": report["batch"],
                 "cpu_s": round(cpu - cpu_before, 3),
                 "rss_mib": rss,
                 "peak_mib": peak,
-                "hypervolume": said["front"]["hypervolume"],
+                "hypervolume": report["front"]["hypervolume"],
             }
         )
         cpu_before = cpu
     if process.wait():
-        sys.exit("the stream ended with an error")
+        sys.exit("fairfront stream failed")
     wall = time.perf_counter() - start
     curves = {
         "-memory": (
@@ -523,7 +530,7 @@ def million(args, folder):
             [(b["batch"], [b["rss_mib"], b["peak_mib"]]) for b in found],
         ),
         "-cost": (
-            "A million rows, a reservoir of 20,000: cost", "batch", "CPU seconds a batch", ["CPU seconds"],
+            "A million rows, a reservoir of 20,000: cost", "batch", "CPU seconds per batch", ["CPU seconds"],
             [(b["batch"], [b["cpu_s"]]) for b in found],
         ),
     }  # fmt: skip
@@ -533,7 +540,7 @@ def million(args, folder):
 
 
 def usage(pid):
-    """CPU seconds, resident and largest resident memory of a process in MiB."""
+    """CPU seconds of a process, and its current and peak resident memory in MiB."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     status = dict(
@@ -550,25 +557,26 @@ def million_report(head, found):
     first, last = full[:n], full[-n:]
     mean = lambda part, key: statistics.mean(b[key] for b in part)
     lines = [
-        f"{head['rows']:,} rows in {len(found)} batches of {head['batch']:,} with --reservoir 20000: the first {n} batches",
-        f"with a full reservoir and the last {n}; {head['wall_s']:.0f} s, {sum(b['cpu_s'] for b in found):.0f} CPU s in all.",
+        f"{head['rows']:,} rows in {len(found)} batches of {head['batch']:,} with --reservoir 20000: the first {n}",
+        f"batches with a full reservoir and the last {n}; in total {head['wall_s']:.0f} s and",
+        f"{sum(b['cpu_s'] for b in found):.0f} CPU s.",
         "",
         "| | first | last | last / first |",
         "| --- | ---: | ---: | ---: |",
     ]
-    for key, title in (("cpu_s", "CPU seconds a batch"), ("rss_mib", "resident, MiB")):
+    for key, title in (("cpu_s", "CPU seconds per batch"), ("rss_mib", "resident memory, MiB")):
         before, after = mean(first, key), mean(last, key)
         lines.append(f"| {title} | {before:.3f} | {after:.3f} | {after / before:.3f} |")
-    # What allocators hold on to comes with the first batches; more and more would come in both halves.
+    # Memory that allocators retain appears in the first batches; a leak would appear in both halves.
     half, end = found[len(found) // 2]["peak_mib"], found[-1]["peak_mib"]
     cost = mean(last, "cpu_s") / mean(first, "cpu_s")
     lines += [
         "",
-        f"The largest memory is {half:.1f} MiB after half of the batches and {end:.1f} MiB after all; the state takes",
-        f"{head['state_mib']:.1f} MiB on the disk.",
+        f"Peak memory is {half:.1f} MiB after half of the batches and {end:.1f} MiB after all; the state takes",
+        f"{head['state_mib']:.1f} MiB on disk.",
         "",
-        f"- Memory after all batches within 5 % of that after half: {say(end <= 1.05 * half)}.",
-        f"- Cost of the last batches within 5 % of the first: {say(cost <= 1.05)}.",
+        f"- Memory after all batches within 5% of that after half: {verdict(end <= 1.05 * half)}.",
+        f"- Cost of the last batches within 5% of the first: {verdict(cost <= 1.05)}.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -576,14 +584,14 @@ def million_report(head, found):
 PARTS = {"adult": adult, "change": change, "million": million}
 
 
-def draw(path, title, x, y, names, lines):
-    """A figure of values over a count, and the same as CSV."""
-    with open(path.with_suffix(".csv"), "w", newline="") as file:
+def draw(csv_path, svg_path, title, x, y, names, lines):
+    """Write values by count as CSV, and a figure of them as SVG."""
+    with open(csv_path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([x, *names])
         for at, values in lines:
             writer.writerow([at, *("" if v is None else f"{v:.6g}" for v in values)])
-    with open(path.with_suffix(".csv")) as rows, open(path.with_suffix(".svg"), "w") as svg:
+    with open(csv_path) as rows, open(svg_path, "w") as svg:
         subprocess.run([CURVE, title, y], stdin=rows, stdout=svg, check=True)
 
 

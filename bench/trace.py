@@ -1,30 +1,30 @@
-"""Trace: what the exact front costs beside one fit by scikit-learn, and how exact it is.
+"""Trace: the cost of the exact front compared with one fit by scikit-learn, and how exact it is.
 
-Cost: CPU time of the solver for 1,000 points, with one thread, over that of one LogisticRegression
-(lbfgs, default tolerance, one BLAS thread) with the same penalty on the same rows; other solvers and
-tolerances are shown beside it. The solver's time is that of a process that reads the rows and
-solves, less that of one that only reads them; the whole command is counted too. They take turns.
-Ratios are of the least times; those of the medians stand beside them.
+Cost: CPU time of the solver for 1,000 models on one thread, divided by that of one LogisticRegression (lbfgs, default
+tolerance, one BLAS thread) with the same penalty on the same rows; other solvers and tolerances are shown too. The time
+of the solver is that of a process that reads the rows and solves, minus that of a process that only reads them. The
+whole command is measured too. All run in turns. Ratios are those of the smallest times; ratios of medians are shown
+next to them.
 
-Exactness: at a sample of the front's own f2, the least f1 is found again in ways of its own. With two
-groups, Newton's method where the covariance is held by eliminating a parameter. With more, Newton's
-method on f1 + rho f2 with the rho at which f2 is met; what is left of the difference counts rho times,
-which leaves an error of second order. `left_to_gain` says how far the f1 found may be off.
+Exactness: for a sample of the front, the least f1 at the same f2 is computed again in independent ways. With two
+groups, by Newton's method with one parameter eliminated so that the covariance is fixed. With more, by Newton's method
+on f1 + rho f2 with the rho that gives the same f2; the remaining difference in f2, times rho, is added, which leaves an
+error of second order. `left_to_gain` bounds the error of the f1 found.
 
-Hypervolume: that of the points as a share of the whole curve's, which is known in two ways: bounds by
-tangents and chords (`fronts.py`, which also says what the references are), of which the tangents' is
-never too small; and a cubic in the root of f2 through the sample with its slopes. As any 1,000 points leave steps below
-the curve, the share of the best placed ones is stated too.
+Hypervolume: that of the front as a share of the whole curve's, which is known in two ways. Bounds from tangents and
+chords (`fronts.py`, which also defines the reference points); the one from tangents is never too small. And a cubic in
+the root of f2 through the sample with its slopes. Any 1,000 models leave steps below the curve, so the share of the
+best placed ones is reported too.
 
-Rows: `synthetic:1` with more and more of them.
+Rows: `synthetic:1` with growing numbers of rows.
 
-Run by `make bench`, or with FAIRFRONT_BIN the path of a built fairfront that has `trace` beside it.
+Run by `make bench`. FAIRFRONT_BIN may name a built fairfront that has `trace` next to it.
 """
 
 import os
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
-# Before numpy is loaded.
+# Must be set before numpy is loaded.
 os.environ.update(ONE_THREAD)
 
 import argparse
@@ -54,8 +54,8 @@ BENCH = Path(__file__).resolve().parent
 FAIRFRONT = Path(os.environ.get("FAIRFRONT_BIN") or BENCH.parent / "target/release/fairfront")
 TRACE = FAIRFRONT.with_name("trace")
 POINTS = 1_000
-# The solver's cost at most, in fits.
-SETS = {"adult:gender": 3.0, "adult:race": 3.0, "adult:gender+race": 60.0}
+# The largest cost of the solver, in fits.
+SETS = {"adult:sex": 3.0, "adult:race": 3.0, "adult:sex+race": 60.0}
 COMMAND = 8.0
 DISTURBED = 0.1
 SIZES = [10**4, 10**5, 10**6, 4 * 10**6, 10**7]
@@ -65,20 +65,20 @@ PACKAGES = ["numpy", "scikit-learn", "scipy"]
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--sample", type=int, default=60, help="points found again")
-    parser.add_argument("--tangents", type=int, default=480, help="of the bound on the hypervolume")
+    parser.add_argument("--sample", type=int, default=60, help="models to compute again")
+    parser.add_argument("--tangents", type=int, default=480, help="number of tangents that bound the hypervolume")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS), metavar="NAME")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, metavar="ROWS")
-    parser.add_argument("--most-s", type=float, default=60, help="longest run with more rows")
-    parser.add_argument("--most-gib", type=float, default=8, help="largest run with more rows")
+    parser.add_argument("--most-s", type=float, default=60, help="longest run with more rows, in seconds")
+    parser.add_argument("--most-gib", type=float, default=8, help="largest run with more rows, in GiB")
     args = parser.parse_args()
     for program in (FAIRFRONT, TRACE):
         if not program.is_file():
-            sys.exit("first: cargo build --release -p fairfront-bench -p fairfront-cli")
+            sys.exit(f"{program}: not found; run cargo build --release -p fairfront-bench -p fairfront-cli")
     has_solver = "trace" in solvers()
     if not has_solver:
-        print("SKIPPED: this fairfront fit has no solver trace; only the solver is measured")
-    # First, while this process is small: what it starts has its peak memory at least.
+        print("SKIPPED: the whole command; fairfront fit has no solver trace")
+    # First, while this process is small: the system reports at least its peak memory for its children.
     results = {"rows": growth(args), "sets": [], "goals": []}
     with tempfile.TemporaryDirectory() as folder:
         for name in args.sets:
@@ -92,10 +92,10 @@ def main():
 
 def write(results):
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    # The version is that of the sources; what ran is known by its digest.
+    # The version is that of the sources; the digests identify the programs.
     programs = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (FAIRFRONT, TRACE)}
     raw = json.dumps({"where": where(versions), "programs_sha256": programs, **results}, indent=1)
-    # One list of numbers a line.
+    # Write each list of numbers on one line.
     raw = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", raw)
     path = BENCH / "results/trace.json"
     path.parent.mkdir(exist_ok=True)
@@ -103,7 +103,7 @@ def write(results):
 
 
 def solvers():
-    """The solvers that this fairfront has."""
+    """The solvers of fairfront."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
     return re.findall(r"Settings of (\S+) \(--set", text)
 
@@ -113,38 +113,38 @@ class TooLong(Exception):
 
 
 def measured(*command, ends=0, limit_s=600):
-    """What a command prints, with its CPU time, peak memory and how busy others were."""
+    """Standard output of a command, its CPU time and peak memory, and how busy other programs were."""
     start, before = time.perf_counter(), busy_s()
     process = subprocess.Popen(
         list(map(str, command)),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # A complaint is not to cost a search for names.
+        # A backtrace would add CPU time to an expected error.
         env=os.environ | {"RUST_BACKTRACE": "0"},
     )
     stop = threading.Timer(limit_s, process.kill)
     stop.start()
     with process.stdout as pipe:
-        said = pipe.read()
+        output = pipe.read()
     _, status, usage = os.wait4(process.pid, 0)
     stop.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode == -9 and time.perf_counter() - start >= limit_s:
         raise TooLong
     if process.returncode != ends:
-        sys.exit(f"{' '.join(map(str, command))}: ended with {process.returncode}")
+        sys.exit(f"{' '.join(map(str, command))}: failed with exit code {process.returncode}")
     wall, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
     others = max(busy_s() - before - cpu, 0.0) / wall
-    return said, {"cpu_s": cpu, "peak_mib_at_most": usage.ru_maxrss / 1024, "others": others}
+    return output, {"cpu_s": cpu, "peak_mib_at_most": usage.ru_maxrss / 1024, "others": others}
 
 
 def solver(name, repetitions, limit_s=600):
-    """The front, and the CPU time of finding it once."""
-    # Without repetitions the program reads the rows and ends with a complaint.
+    """The front, and the CPU time of computing it once."""
+    # With 0 repetitions the program reads the rows and exits with an error.
     _, reading = measured(TRACE, name, POINTS, 1, 0, ends=1, limit_s=limit_s)
-    said, both = measured(TRACE, name, POINTS, 1, repetitions, limit_s=limit_s)
+    output, both = measured(TRACE, name, POINTS, 1, repetitions, limit_s=limit_s)
     seconds = (both["cpu_s"] - reading["cpu_s"]) / repetitions
-    return json.loads(said), {
+    return json.loads(output), {
         "cpu_s": seconds,
         "reading_cpu_s": reading["cpu_s"],
         "peak_mib_at_most": both["peak_mib_at_most"],
@@ -197,7 +197,7 @@ def read(path, n_attributes):
 
 
 def fits(z, y):
-    """Ways to fit the loss alone: rows and a model that is not yet fitted."""
+    """Ways to fit the loss alone: rows and an unfitted model each."""
     features = np.ascontiguousarray(z[:, :-1])
     sparse = scipy.sparse.csr_matrix(features)
     model = lambda **flags: LogisticRegression(C=1 / (LAMBDA * len(y)), max_iter=10_000, **flags)
@@ -218,7 +218,7 @@ def costs(name, z, y, turns, has_solver, folder):
     for features, model in ways.values():
         model.fit(features[:1_000], y[:1_000])
     for turn in range(turns):
-        # A surface takes long: it has three turns.
+        # Two attributes take long, so they have only three turns.
         if single or turn < 3:
             front, run = solver(name, 3 if single else 1)
             runs.append(run)
@@ -252,7 +252,7 @@ def costs(name, z, y, turns, has_solver, folder):
 
 
 class Held:
-    """Least f1 where the covariances have given values, which leaves fewer parameters."""
+    """Least f1 for given values of the covariances, which eliminates parameters."""
 
     def __init__(self, z, y, penalty, u):
         _, sizes, directions = np.linalg.svd(u)
@@ -268,7 +268,7 @@ class Held:
         return np.logaddexp(0, -self.y * scores).mean() + self.penalty @ x**2 / 2
 
     def minimise(self, covariances):
-        """f1, its gradient by the covariances and Newton's estimate of twice what is left."""
+        """f1, its gradient by the covariances, and Newton's estimate of twice the remaining improvement."""
         base = self.there @ covariances
         base_scores, n = self.z @ base, len(self.y)
         place = lambda w: (base + self.free @ w, base_scores + self.z_free @ w)
@@ -288,7 +288,7 @@ class Held:
             length = 1.0
             while True:
                 x, scores = place(self.w - length * step)
-                # Differences this small are rounding.
+                # Smaller differences are rounding errors.
                 if self.f1(x, scores) <= value + 1e-15 or length < 1e-10:
                     break
                 length /= 2
@@ -298,11 +298,11 @@ class Held:
 
 
 def exactness(values, gaps, z, y, group, path, args):
-    """The sample found again, and the hypervolume."""
+    """Compare a sample with an independent solution, and compute hypervolumes."""
     problem = Sum(z, y, group)
     order = np.argsort(-values[:, 1])
     values = values[order]
-    # Half of them evenly along the front, half closer and closer towards f2 = 0.
+    # Half of the sample is even along the front; the other half becomes denser towards f2 = 0.
     half, roots = args.sample // 2, np.sqrt(values[:, 1])
     evenly = np.linspace(0, len(values) - 1, half).round().astype(int)
     closer = roots[0] * np.linspace(1, 0, half) ** 2
@@ -335,7 +335,7 @@ def exactness(values, gaps, z, y, group, path, args):
             "number": len(chosen),
             "largest_above": above.max(),
             "largest_below": max(-above.min(), 0.0),
-            "above_their_certificates": broken,
+            "above_their_proofs": broken,
             "f1_above": above.tolist(),
             "f2": values[chosen, 1].tolist(),
             "left_to_gain": left,
@@ -356,13 +356,13 @@ def by_elimination(problem, levels):
 
 
 def by_weights(problem, levels):
-    """The same with several covariances; slopes are by the root of f2."""
+    """The same with several covariances; slopes are derivatives by the root of f2."""
     x, _ = problem.minimise(0.0, np.zeros(problem.z.shape[1]))
     start, most = x, problem.f2(x)
     pull = problem.gradient2(x)
-    alike = pull @ np.linalg.solve(problem.curvature1(x), pull) / (2 * most)
+    balance = pull @ np.linalg.solve(problem.curvature1(x), pull) / (2 * most)
     sweep = []
-    for rho in np.logspace(-3, 5, 33) / alike:
+    for rho in np.logspace(-3, 5, 33) / balance:
         x, _ = problem.minimise(rho, x)
         sweep.append((np.log(problem.f2(x)), np.log(rho), x))
     sweep.reverse()
@@ -373,7 +373,7 @@ def by_weights(problem, levels):
         if level <= 1e-9 * most:
             held = Held(problem.z, problem.y, problem.penalty, problem.u)
             value, _, decrement = held.minimise(np.zeros(len(problem.u)))
-            # A parabola through the last two, with the last one's slope.
+            # The slope of a parabola through the last two, with the slope of the last one.
             width = np.sqrt(level) - np.sqrt(levels[len(f1) - 1])
             slope = 2 * (value - f1[-1]) / width - slopes[-1]
         elif level >= (1 - 1e-9) * most:
@@ -388,12 +388,12 @@ def by_weights(problem, levels):
 
 
 def at_level(problem, level, weight, x):
-    """Least f1 where f2 is at a level, its slope, and how far it may be off."""
+    """Least f1 for a given f2, its slope, and a bound on its error."""
     tried = []
     for _ in range(12):
         x, gain = problem.minimise(np.exp(weight), x)
         tried.append((weight, np.log(problem.f2(x) / level), x, max(gain, 0.0)))
-        # f2 is met to the root of what a minimum is off.
+        # The error of f2 is of the order of the root of that of a minimum.
         if abs(tried[-1][1]) < 1e-6:
             break
         slope = -1.0
@@ -407,13 +407,13 @@ def at_level(problem, level, weight, x):
 
 
 def under(curve, reference):
-    """The hypervolume of a curve in the root of f2, and N times what N points lose at best."""
+    """The hypervolume of a curve in the root of f2, and N times the smallest loss of N points."""
     r = np.linspace(curve.x[0], curve.x[-1], 200_001)
     f1, fall = curve(r), np.maximum(-curve(r, 1), 0.0)
     assert f1.max() <= reference[0] and r[-1] ** 2 <= reference[1]
     area = np.trapezoid((reference[0] - f1) * 2 * r, r)
     area += (reference[1] - r[-1] ** 2) * (reference[0] - f1[-1])
-    # Below steps between (f1, f2) and its neighbour lies half of df1 df2; evenly shared.
+    # Each step between two points loses half of df1 df2; the best points share the loss evenly.
     return area, np.trapezoid(np.sqrt(fall * 2 * r), r) ** 2 / 2
 
 
@@ -423,9 +423,9 @@ def under(curve, reference):
 def growth(args):
     runs, past = [], None
 
-    def skip(rows, said):
-        print(f"SKIPPED: {said}", file=sys.stderr)
-        runs.append({"rows": rows, "skipped": said})
+    def skip(rows, reason):
+        print(f"SKIPPED: {reason}", file=sys.stderr)
+        runs.append({"rows": rows, "skipped": reason})
 
     for rows in args.sizes:
         if past:
@@ -446,7 +446,7 @@ def growth(args):
             continue
         past = {"rows": front["rows"], "points": front["points"], "nodes": front["nodes"], **best}
         past["evaluations"] = front["evaluations"]
-        past["largest_gap"] = max(front["gaps"], default=None)
+        past["largest_optimality_gap"] = max(front["gaps"], default=None)
         past["n_gaps"] = len(front["gaps"])
         runs.append(past)
         print(".", end="", flush=True, file=sys.stderr)
@@ -456,15 +456,15 @@ def growth(args):
 # Reports
 
 
-def goal(what, value, bound, ok, note=""):
-    """A line of the last table; `ok` is None where it was not tried."""
+def goal(subject, value, bound, ok, note=""):
+    """A line of the last table; `ok` is None if it was not tried."""
     ok = None if ok is None else bool(ok)
-    return {"what": what, "value": value, "goal": bound, "reached": ok, "note": note}
+    return {"what": subject, "value": value, "goal": bound, "reached": ok, "note": note}
 
 
 def report_set(found):
     name, solving, peers = found["name"], found["solver"], found["fits"]
-    print(f"\n{name}: {found['points']} points, {found['rows']} rows, one thread; CPU seconds")
+    print(f"\n{name}: {found['points']} models, {found['rows']} rows, one thread; CPU seconds")
     print(f"{'':44}{'least':>9}{'median':>9}{'solver is':>12}{'medians':>10}{'f1 above least':>16}")
     median = statistics.median
     ours, goals = solving["cpu_s"], []
@@ -475,17 +475,17 @@ def report_set(found):
         cells = f"{min(theirs):9.3f}{median(theirs):9.3f}{ratio:10.2f} x{middle:8.2f} x"
         print(f"{label:44}{cells}{peer['above_least']:16.1e}")
         if way == "lbfgs":
-            what = f"{name}: solver, in fits by lbfgs"
-            note = f"medians {middle:.2f}; {found['points']} points"
+            subject = f"{name}: solver, in fits by lbfgs"
+            note = f"medians {middle:.2f}; {found['points']} models"
             if "+" in name:
                 note += f", largest hole {found['hole']:.3f}"
             goals.append(
-                goal(what, f"{ratio:.2f}", f"<= {SETS[name]:g}", ratio <= SETS[name], note)
+                goal(subject, f"{ratio:.2f}", f"<= {SETS[name]:g}", ratio <= SETS[name], note)
             )
     print(f"{'the solver':44}{min(ours):9.3f}{median(ours):9.3f}")
     print(f"{'reading, not counted':44}{min(solving['reading_cpu_s']):9.3f}")
-    if name == "adult:gender":
-        what = f"{name}: whole command, in fits by lbfgs"
+    if name == "adult:sex":
+        subject = f"{name}: whole command, in fits by lbfgs"
         if "command_cpu_s" in solving:
             whole, theirs = solving["command_cpu_s"], peers["lbfgs"]["cpu_s"]
             ratio, note = (
@@ -493,50 +493,50 @@ def report_set(found):
                 f"medians {median(whole) / median(theirs):.2f}",
             )
             print(f"{'the whole command':44}{min(whole):9.3f}{median(whole):9.3f}")
-            goals.append(goal(what, f"{ratio:.2f}", f"<= {COMMAND:g}", ratio <= COMMAND, note))
+            goals.append(goal(subject, f"{ratio:.2f}", f"<= {COMMAND:g}", ratio <= COMMAND, note))
         else:
-            goals.append(goal(what, "-", f"<= {COMMAND:g}", None, "no such solver yet"))
+            goals.append(goal(subject, "-", f"<= {COMMAND:g}", None, "fairfront has no solver trace"))
     others = [*solving["others"], *(o for peer in peers.values() for o in peer["others"])]
     disturbed = sum(o >= DISTURBED for o in others)
     if disturbed:
         share = f"{disturbed} of {len(others)} runs"
-        print(f"DISTURBED: {share}; others kept {median(others):.1f} cores busy (median)")
+        print(f"DISTURBED: {share}; other programs kept {median(others):.1f} cores busy (median)")
     gaps = found["gaps"]
     ok = gaps["number"] == found["points"] and gaps["largest"] <= 1e-6
     without = found["points"] - gaps["number"]
-    note = f"median {gaps['median']:.1e}" + (f"; {without} without one" if without else "")
+    note = f"median {gaps['median']:.1e}" + (f"; {without} models without a proof" if without else "")
     goals.append(
-        goal(f"{name}: largest certificate", f"{gaps['largest']:.1e}", "<= 1e-6", ok, note)
+        goal(f"{name}: largest optimality gap", f"{gaps['largest']:.1e}", "<= 1e-6", ok, note)
     )
     if "sample" in found:
         sample = found["sample"]
         off = max(sample["largest_above"], sample["largest_below"])
         note = (
-            f"{sample['number']} points; all from the cubic: {found['largest_off_the_cubic']:.0e}"
+            f"{sample['number']} models; all models from the cubic: {found['largest_off_the_cubic']:.0e}"
         )
         goals.append(
-            goal(f"{name}: f1 off at equal f2", f"{off:.1e}", "<= 1e-8", off <= 1e-8, note)
+            goal(f"{name}: difference in f1 at equal f2", f"{off:.1e}", "<= 1e-8", off <= 1e-8, note)
         )
-        broken = sample["above_their_certificates"]
-        what = f"{name}: sampled points above their certificates"
-        goals.append(goal(what, str(broken), "0", broken == 0))
+        broken = sample["above_their_proofs"]
+        subject = f"{name}: models above their optimality gap"
+        goals.append(goal(subject, str(broken), "0", broken == 0))
         for reference, share in found["share"].items():
             percent = {key: f"{100 * value:.4f}" for key, value in share.items()}
             note = f"of cubic {percent['of_cubic']}, best placed {percent['best_placed']}"
-            what = f"{name}: hypervolume in %, {reference}"
+            subject = f"{name}: hypervolume in percent, {reference}"
             ok = share["of_tangents"] >= 0.9999
-            goals.append(goal(what, percent["of_tangents"], ">= 99.99", ok, note))
+            goals.append(goal(subject, percent["of_tangents"], ">= 99.99", ok, note))
     return goals
 
 
 def report_rows(runs):
     print("\nsynthetic:1, CPU time of the solver by rows")
-    print(f"{'rows':>12}{'seconds':>10}{'us a row':>10}{'nodes':>7}{'MiB, <=':>10}{'gap':>9}")
+    print(f"{'rows':>12}{'seconds':>10}{'us per row':>11}{'nodes':>7}{'MiB, <=':>10}{'opt. gap':>9}")
     done = [run for run in runs if "cpu_s" in run]
     for run in done:
         each = 1e6 * run["cpu_s"] / run["rows"]
-        cells = f"{run['rows']:12,}{run['cpu_s']:10.3f}{each:10.3f}{run['nodes']:7}"
-        print(f"{cells}{run['peak_mib_at_most']:10.0f}{run['largest_gap']:9.0e}")
+        cells = f"{run['rows']:12,}{run['cpu_s']:10.3f}{each:11.3f}{run['nodes']:7}"
+        print(f"{cells}{run['peak_mib_at_most']:10.0f}{run['largest_optimality_gap']:9.0e}")
     for run in runs:
         if "skipped" in run:
             print(f"skipped: {run['skipped']}")
@@ -544,16 +544,16 @@ def report_rows(runs):
         return []
     each = [run["cpu_s"] / run["rows"] for run in done]
     ratio = each[-1] / min(each)
-    what = f"cost a row at {done[-1]['rows']:,} rows, over the least"
+    subject = f"cost per row at {done[-1]['rows']:,} rows / smallest"
     complete = done[-1]["rows"] >= SIZES[-1]
     given_up = any("given up" in run.get("skipped", "") for run in runs)
     note = "" if complete else f"{'given up' if given_up else 'not tried'} with {SIZES[-1]:,}"
     ok = ratio <= 1.25 if complete else (False if given_up else None)
-    return [goal(what, f"{ratio:.2f}", "<= 1.25", ok, note)]
+    return [goal(subject, f"{ratio:.2f}", "<= 1.25", ok, note)]
 
 
 def report_goals(goals):
-    print(f"\n{'':52}{'found':>10}{'goal':>10}")
+    print(f"\n{'':52}{'result':>10}{'goal':>10}")
     for line in goals:
         verdict = {True: "reached", False: "MISSED", None: "SKIPPED"}[line["reached"]]
         cells = f"{line['what']:52}{line['value']:>10}{line['goal']:>10}  {verdict:8}"

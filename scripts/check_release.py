@@ -1,7 +1,7 @@
 """Fails unless a tag can be released: `python scripts/check_release.py v1.2.3`.
 
-The tag, Cargo.toml, CHANGELOG.md and CITATION.cff have to name the same version, and the repository's address has to be
-filled in.
+The tag, Cargo.toml, CHANGELOG.md and CITATION.cff must have the same version, and Cargo.toml must have the address of
+the repository.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def problems(root: Path, tag: str) -> list[str]:
-    """One line per reason not to release."""
+    """Return one line per reason not to release."""
     workspace = tomllib.loads((root / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
     version, repository = workspace["package"]["version"], workspace["package"].get("repository", "")
     found = []

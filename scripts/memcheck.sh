@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of everything that computes on raw blocks under Valgrind's memcheck: the kernels (the only unsafe code
-# outside of the Python extension) through the objectives, blocks of rows, and the indicators. The stable toolchain has
-# no Miri.
+# Runs tests of code that computes on raw blocks under Valgrind's memcheck: the kernels (the only unsafe code except the
+# Python extension) through the objectives, blocks of rows, and the indicators. The stable toolchain does not include
+# Miri.
 #
-# Usage: scripts/memcheck.sh [FILTER…], names of tests instead of the usual ones.
+# Usage: scripts/memcheck.sh [FILTER…]; the filters replace the default names of tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ if [ ${#filters[@]} = 0 ]; then
     hypervolume nondominated)
 fi
 
-# The binaries of unit and integration tests, as cargo names them.
+# Paths of the binaries of unit and integration tests.
 binaries=$(cargo test --locked -p fairfront-core -p fairfront-pareto --lib --tests --no-run --message-format=json 2> /dev/null |
   python3 -c 'import json, sys
 for line in sys.stdin:
@@ -30,7 +30,7 @@ for line in sys.stdin:
 
 total=0
 for binary in $binaries; do
-  # Property tests with hundreds of cases take too long here; a few find the same.
+  # Hundreds of cases per property test take too long here; a few are enough.
   listed=$("$binary" --list "${filters[@]}" 2> /dev/null | grep -c ': test$' || true)
   [ "$listed" = 0 ] && continue
   total=$((total + listed))
@@ -38,7 +38,7 @@ for binary in $binaries; do
     "$binary" --test-threads=1 --quiet "${filters[@]}"
 done
 if [ "$total" = 0 ]; then
-  echo "memcheck: no test has such a name" >&2
+  echo "memcheck: no test matches the filters" >&2
   exit 1
 fi
 echo "memcheck: $total tests without an error"

@@ -1,8 +1,8 @@
-"""EPS-fair by scipy: the least loss with a covariance of at most eps, for 100 even steps of eps.
+"""EPS-fair with scipy: the least loss with a covariance of at most eps, for 100 even steps of eps.
 
-As the paper, but with what spares SLSQP time: exact gradients instead of finite differences, and
-each solve starts from the solution before it instead of from a random point. With the default
-tolerance of 1e-6 it stops 2e-4 above the least loss, so that is 1e-9.
+As in the paper, with two changes that save SLSQP time: exact gradients instead of finite differences, and each solve
+starts from the previous solution instead of a random point. The tolerance is 1e-9, because SLSQP stops 2e-4 above the
+least loss with its default of 1e-6.
 """
 
 import warnings

@@ -1,10 +1,10 @@
-"""fairlearn ExponentiatedGradient: one mixture of logistic regressions for each bound.
+"""fairlearn ExponentiatedGradient: one mixture of logistic regressions per bound.
 
-A bound is on how far a group's rate may be from the rate of all. By default 16 bounds on
-demographic parity: on Adult the gap between men and women is about 1.5 times the bound, so they go
-from next to none to the unmitigated gap. A mixture draws one of its models for each decision. It is
-judged by its expected rates, exactly, which favours it: what a single draw gives scatters around
-them. At most 50 rounds a bound, which is fairlearn's own limit.
+A bound limits the distance of a group's rate from the overall rate. By default there are 16 bounds on demographic
+parity. On Adult the difference between men and women is about 1.5 times the bound, so the bounds cover differences from
+almost 0 to that of the unmitigated model. A mixture draws one of its models for each decision. It is evaluated by its
+exact expected rates, which favors it: the rates of a single draw scatter around them. There are at most 50 rounds per
+bound, fairlearn's default limit.
 """
 
 import warnings
@@ -29,12 +29,12 @@ def fit(problem, bounds=BOUNDS, max_iter=50):
         )
         search.fit(problem.z[:, :-1], (problem.y > 0).astype(int), sensitive_features=problem.group)
         if search.best_gap_ > search.nu:
-            warnings.warn(f"bound {bound:.3f}: gap {search.best_gap_:.1e} above {search.nu:.1e}")
+            warnings.warn(f"bound {bound:.3f}: duality gap {search.best_gap_:.1e} exceeds {search.nu:.1e}")
         models.append(expected(search))
     return models
 
 
 def expected(search):
-    """The probability of a positive decision; of the drawn models only."""
+    """A function that returns the probability of a positive decision; models of weight 0 are skipped."""
     drawn = [(weight, search.predictors_[i]) for i, weight in search.weights_.items() if weight]
     return lambda features: sum(weight * model.predict(features) for weight, model in drawn)

@@ -1,8 +1,8 @@
 """fairlearn GridSearch: logistic regressions on reweighted rows, by default for 31 weights.
 
-Limit and spacing of the grid are fairlearn's own; with two groups and demographic parity half of it
-is on the side that widens the gap. scikit-learn's Newton solver is faster here than its default one
-and closer to the least loss.
+Limit and spacing of the grid are fairlearn's defaults. With two groups and demographic parity, half of the grid is on
+the side that increases the difference. scikit-learn's Newton solver is faster here than its default solver, and closer
+to the least loss.
 """
 
 import fairlearn.reductions
@@ -14,7 +14,7 @@ MODELS = 31
 
 
 def fit(problem, models=MODELS):
-    # The same penalty: scikit-learn minimises C times the sum of losses plus half the squares.
+    # The same penalty: scikit-learn minimizes C times the sum of losses plus half the squares.
     logistic = LogisticRegression(
         C=1 / (problem.penalty[0] * len(problem.y)), solver="newton-cholesky", max_iter=1_000
     )
@@ -25,7 +25,7 @@ def fit(problem, models=MODELS):
 
 
 def linear(model, size):
-    """Coefficients; where all rows got one label, fairlearn's model is a constant."""
+    """Coefficients; if all rows have the same label, fairlearn's model is a constant."""
     if hasattr(model, "coef_"):
         return np.r_[model.coef_[0], model.intercept_]
     return np.r_[np.zeros(size - 1), 1.0 if model.predict(np.zeros((1, size - 1)))[0] else -1.0]

@@ -1,7 +1,6 @@
-"""What numpy does in a few lines: Newton's method on f1 + rho f2 for 100 weights rho.
+"""A few lines of numpy: Newton's method on f1 + rho f2 for 100 weights rho.
 
-The solver is the one that gives the exact front; it needs second derivatives and convexity, which
-the objectives here have.
+The solver is that of the exact front. It needs convex objectives with second derivatives, such as those here.
 """
 
 import numpy as np
@@ -16,10 +15,10 @@ def fit(problem):
     both = Sum(problem.z, problem.y, problem.group)
     x, _ = both.minimise(0.0, np.zeros(problem.z.shape[1]))
     slope = both.gradient2(x)
-    # The weight at which both objectives pull alike.
-    alike = 2 * both.f2(x) / (slope @ np.linalg.solve(both.curvature1(x), slope))
+    # The weight at which both objectives pull equally.
+    balance = 2 * both.f2(x) / (slope @ np.linalg.solve(both.curvature1(x), slope))
     models = [x]
-    for rho in alike * np.logspace(-2, 3, WEIGHTS - 1):
+    for rho in balance * np.logspace(-2, 3, WEIGHTS - 1):
         x, _ = both.minimise(rho, x)
         models.append(x)
     return models

@@ -1,6 +1,6 @@
-"""Draws adult-gender-front.svg from a run: the exact front of covariances.
+"""Draws the exact front of covariances of a run as adult-gender-front.svg.
 
-    fairfront fit adult:gender --solver trace --points 200 --out RUN
+    fairfront fit adult:sex --solver trace --models 200 --out RUN
     python3 docs/figures/adult-gender-front.py RUN
 """
 
@@ -15,16 +15,16 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAIRFRONT = os.environ.get("FAIRFRONT_BIN") or ROOT / "target/release/fairfront"
 PANELS = [
-    ("objective.log_loss", "log loss, training rows", "objective.disparate_impact(sex)", "squared covariance with sex"),
+    ("objective.log_loss", "log loss, training rows", "objective.score_covariance(sex)", "squared covariance with sex"),
     ("test.accuracy", "accuracy, test rows", "test.demographic_parity_difference(sex)", "demographic parity difference"),
 ]
 WIDTH, HEIGHT, LEFT, TOP = 300, 220, 64, 40
 
 
-def panel(offset, points, unmitigated, x_name, x_title, y_name, y_title):
-    """One scatter plot, as SVG elements."""
-    xs = [float(p[x_name]) for p in points]
-    ys = [float(p[y_name]) for p in points]
+def panel(offset, models, unmitigated, x_name, x_title, y_name, y_title):
+    """Return the SVG elements of one scatter plot."""
+    xs = [float(model[x_name]) for model in models]
+    ys = [float(model[y_name]) for model in models]
     x_low, x_high, y_high = min(xs), max(xs), max(ys) * 1.05
 
     def place(x, y):
@@ -53,17 +53,18 @@ def main():
     shown = subprocess.run(
         [FAIRFRONT, "show", run, "--csv"], check=True, capture_output=True, text=True
     )
-    points = list(csv.DictReader(io.StringIO(shown.stdout)))
+    rows = list(csv.DictReader(io.StringIO(shown.stdout)))
+    models = [row for row in rows if row["model_id"] != "unmitigated"]
     unmitigated = json.loads((run / "run.json").read_text())["unmitigated"]["values"]
     parts = []
     for number, names in enumerate(PANELS):
-        parts += panel(number * (WIDTH + LEFT + 20), points, unmitigated, *names)
+        parts += panel(number * (WIDTH + LEFT + 20), models, unmitigated, *names)
     width, height = 2 * (WIDTH + LEFT) + 50, TOP + HEIGHT + 64
-    svg = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="The front of Adult by gender">
+    svg = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="The front of Adult by sex">
 <style>text {{ font: 12px sans-serif; fill: #333; }} .frame {{ fill: none; stroke: #ccc; }} .point {{ fill: #36c; }} .unmitigated {{ fill: none; stroke: #b33; stroke-width: 2; }}</style>
 <rect width="{width}" height="{height}" fill="#fff"/>
 {chr(10).join(parts)}
-<text x="{LEFT}" y="{height - 8}">Adult, gender: {len(points)} models, one dot each; the ring is the unmitigated model. Lower is fairer.</text>
+<text x="{LEFT}" y="{height - 8}">Adult by sex: {len(models)} models, one dot each; the ring is the unmitigated model. Lower is fairer.</text>
 </svg>
 """
     (ROOT / "docs/figures/adult-gender-front.svg").write_text(svg)

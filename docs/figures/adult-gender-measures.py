@@ -1,7 +1,7 @@
-"""Draws adult-gender-measures.svg: three fronts of Adult by gender in what people read, on test rows.
+"""Draws three fronts of Adult by sex, in accuracy and a fairness measure on test rows, as adult-gender-measures.svg.
 
-Of each front those models are drawn that no other model of it dominates on training and validation
-rows together. With the packages of bench/requirements.txt, after `cargo build --release`:
+The figure leaves out models that another model of the same front dominates on training and validation rows together.
+Needs the packages of bench/requirements.txt and `cargo build --release`:
 
     python docs/figures/adult-gender-measures.py
 """
@@ -24,7 +24,7 @@ NAMES = ["1 - accuracy", "demographic parity difference"]
 def write(path, models, rows):
     chosen = np.array(measures(models, rows.of("train", "validation")))
     test = np.array(measures(models, rows.of("test")))[moocore.is_nondominated(chosen)]
-    lines = [",".join(map(repr, map(float, point))) for point in test]
+    lines = [",".join(map(repr, map(float, values))) for values in test]
     path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
 
 
@@ -32,16 +32,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         table = folder / "rows.csv"
-        export("adult:gender", table)
+        export("adult:sex", table)
         rows = Rows.read(table)
-        # A file's name is the name of its front.
+        # The name of a file becomes the name of its front.
         fronts = {
             folder / "fairfront": [],
             folder / "fairfront --solver trace": ["--solver", "trace"],
         }
         for path, flags in fronts.items():
             run = folder / "run"
-            assert fit_fairfront("adult:gender", flags, run)
+            assert fit_fairfront("adult:sex", flags, run)
             write(path, read_front(run, rows)[2], rows)
         grid = folder / "fairlearn GridSearch"
         write(grid, fit_neighbour("grid_search", table, 0)[2], rows)
@@ -52,7 +52,7 @@ def main():
     lines = [line for line in out.read_text().splitlines() if "reference point" not in line]
     svg = "\n".join(lines) + "\n"
     assert ">Fronts<" in svg
-    out.write_text(svg.replace(">Fronts<", ">Adult by gender, test rows<"))
+    out.write_text(svg.replace(">Fronts<", ">Adult by sex, test rows<"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws demo-base-rates.svg from what `fairfront inspect` says of the demo table.
+"""Draws the base rates that `fairfront inspect` prints for the demo table as demo-base-rates.svg.
 
 Run from the repository root after `cargo build`: python3 docs/figures/demo-base-rates.py
 """
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def base_rates(table: str) -> dict[str, dict[str, float]]:
-    """Base rate by attribute and group."""
+    """Return the base rates by attribute and group."""
     shown = subprocess.run(
         [ROOT / "target/debug/fairfront", "inspect", table, "--json"],
         check=True,
@@ -39,7 +39,7 @@ def main() -> None:
             parts.append(f'<text x="{left - 10}" y="{middle + 4}" text-anchor="end">{group}</text>')
             parts.append(
                 f'<line x1="{left + rate * width:.1f}" x2="{left + fair * width:.1f}" '
-                f'y1="{middle}" y2="{middle}" class="gap"/>'
+                f'y1="{middle}" y2="{middle}" class="difference"/>'
             )
             parts.append(f'<circle cx="{left + fair * width:.1f}" cy="{middle}" r="5" class="fair"/>')
             parts.append(f'<circle cx="{left + rate * width:.1f}" cy="{middle}" r="5" class="recorded"/>')
@@ -49,12 +49,12 @@ def main() -> None:
     for percent in range(0, 101, 20):
         x = left + percent / 100 * width
         parts.insert(0, f'<line x1="{x}" x2="{x}" y1="56" y2="{bottom}" class="grid"/>')
-        parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{percent} %</text>')
+        parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{percent}%</text>')
     height = bottom + 30
     svg = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 {height}" width="560" height="{height}" role="img" aria-label="Approval rates in the demo table, by group, as recorded and without the bias">
 <style>
 text {{ font: 12px sans-serif; fill: #333; }} .head {{ font-weight: bold; }}
-.grid {{ stroke: #ddd; }} .gap {{ stroke: #b33; stroke-width: 2; }}
+.grid {{ stroke: #ddd; }} .difference {{ stroke: #b33; stroke-width: 2; }}
 .fair {{ fill: #fff; stroke: #333; stroke-width: 1.5; }} .recorded {{ fill: #b33; }}
 </style>
 <rect width="560" height="{height}" fill="#fff"/>

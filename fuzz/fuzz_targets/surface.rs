@@ -3,8 +3,8 @@
 use std::env;
 use std::sync::LazyLock;
 
-/// The surface to fuzz, as `fairfront-fuzz --target` names it.
+/// The surface to fuzz, a name that `fairfront-fuzz --target` accepts.
 static SURFACE: LazyLock<String> =
-    LazyLock::new(|| env::var("FAIRFRONT_FUZZ").expect("FAIRFRONT_FUZZ names a surface"));
+    LazyLock::new(|| env::var("FAIRFRONT_FUZZ").expect("FAIRFRONT_FUZZ is set to a surface"));
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| fairfront_fuzz::check_or_panic(&SURFACE, input));

@@ -1,4 +1,4 @@
-//! What the two experiments on Adult share: fronts of every seed, and what is said of them.
+//! Code for both experiments on Adult: the fronts of every seed and their results.
 
 use fairfront_pareto::{Values, coverage};
 use fairfront_run::Error;
@@ -11,7 +11,7 @@ use crate::panel::{Compared, Fronts, four_panels, front_panels};
 use crate::stat::{Summary, number, rank_correlation};
 use crate::work::Results;
 
-/// What is run for each seed.
+/// The fronts of each seed.
 const VARIANTS: [Variant; 4] = [
     Variant::PfSmgPaper,
     Variant::EpsFairPaper,
@@ -19,9 +19,9 @@ const VARIANTS: [Variant; 4] = [
     Variant::Measures,
 ];
 pub(crate) const PF_SMG: &str = "PF-SMG, the paper's settings";
-const EPS_FAIR: &str = "EPS-fair, the paper's way";
+const EPS_FAIR: &str = "EPS-fair, the paper's settings";
 pub(crate) const EXACT: &str = "exact front (ours)";
-const MEASURES: &str = "our default, in measures";
+const MEASURES: &str = "ours, smooth rates";
 
 /// Fronts of one seed.
 pub(crate) struct Seed {
@@ -55,7 +55,7 @@ impl Seed {
     }
 }
 
-/// A number of every seed.
+/// The summary of a number over all seeds.
 pub(crate) fn over<'a>(
     seeds: &'a [Seed],
     number: impl Fn(&'a Seed) -> Result<f64, Error>,
@@ -64,7 +64,7 @@ pub(crate) fn over<'a>(
     Ok(Summary::of(numbers))
 }
 
-/// How an objective and another column go together on test rows.
+/// The rank correlation of the fairness objective with another column on test rows.
 pub(crate) fn goes_with(front: &Front, column: &str) -> Result<f64, Error> {
     let fair = front.objective("test", 1)?;
     Ok(rank_correlation(
@@ -84,9 +84,9 @@ pub(crate) fn seed_jobs(case: Case, effort: Effort) -> Vec<Job> {
     seeds.flat_map(of_seed).collect()
 }
 
-/// PF-SMG's fronts over EPS-fair's, on test rows.
+/// PF-SMG's fronts compared with EPS-fair's, on test rows.
 pub(crate) struct Overlaid {
-    /// Shares of the other's points that a front dominates or equals: PF-SMG's, EPS-fair's.
+    /// Shares of the other solver's models that PF-SMG and EPS-fair dominate or equal.
     pub(crate) dominates: [Summary; 2],
     /// Hypervolumes as shares of the exact front's.
     pub(crate) volumes: [Summary; 2],
@@ -126,21 +126,21 @@ impl Overlaid {
         })
     }
 
-    /// What the page says of it; `objective` is the fairness objective.
+    /// The sentence for the page; `objective` is the fairness objective.
     pub(crate) fn text(&self, objective: &str) -> String {
         let percent = |summary: &Summary| summary.percent(1);
         let [paper, bounds] = self.dominates.each_ref().map(percent);
         let [paper_volume, bounds_volume] = self.volumes.each_ref().map(percent);
         let [paper_reach, bounds_reach] = self.reach.each_ref().map(percent);
         format!(
-            "on test rows PF-SMG's fronts dominate {paper} of EPS-fair's points, and EPS-fair's {bounds} of PF-SMG's; \
-             hypervolumes are {paper_volume} and {bounds_volume} of the exact front's; {objective} goes up to \
-             {paper_reach} and {bounds_reach} of the unmitigated model's"
+            "on test rows, PF-SMG's fronts dominate {paper} of EPS-fair's models, and EPS-fair's fronts dominate {bounds} \
+             of PF-SMG's; PF-SMG has {paper_volume} of the exact front's hypervolume and EPS-fair {bounds_volume}; \
+             {objective} reaches {paper_reach} of the unmitigated model's with PF-SMG and {bounds_reach} with EPS-fair"
         )
     }
 }
 
-/// Fronts of all seeds but the first, beside each other.
+/// Panels with the fronts of all seeds except the first.
 fn appendix(title: &str, objective: &str, seeds: &[Seed]) -> Result<String, Error> {
     let panel = |(i, seed): (usize, &Seed)| {
         Ok(Fronts {
@@ -157,25 +157,26 @@ fn appendix(title: &str, objective: &str, seeds: &[Seed]) -> Result<String, Erro
     Ok(front_panels(title, ["f1, log loss", objective], &panels))
 }
 
-/// What each seed came to.
+/// The results of each seed.
 pub(crate) fn seed_sheet(seeds: &[Seed], gap: &str) -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
         "seeds",
-        "Every seed: accuracy and CV score on test rows of the most accurate point, and what the most \
-         accurate nearly fair one costs.",
+        "Results per seed on test rows: accuracy and demographic parity difference of the most accurate model, and \
+         the same difference and the cost in accuracy of the most accurate nearly fair model. A model is nearly fair \
+         if its fairness objective on training rows is below 1% of the unmitigated model's.",
         &[
             "seed",
             "front",
-            "points",
+            "models",
             "CPU s",
             "accuracy",
-            "CV score",
+            "difference",
             "cost, percentage points",
-            "CV score there",
+            "difference, nearly fair",
         ],
     );
     for (i, seed) in seeds.iter().enumerate() {
-        // The last is of other objectives.
+        // The last front has other objectives.
         for (variant, front) in VARIANTS.into_iter().zip(seed.fronts()).take(3) {
             let price = Price::of(front, "test", gap)?;
             sheet.row([
@@ -193,7 +194,7 @@ pub(crate) fn seed_sheet(seeds: &[Seed], gap: &str) -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
-/// What the fronts took.
+/// Adds the CPU times of the fronts.
 pub(crate) fn add_times(draft: &mut Draft, problem: &str, seeds: &[Seed]) {
     for (i, variant) in VARIANTS.into_iter().enumerate() {
         let fronts = seeds.iter().map(|seed| seed.fronts()[i]);
@@ -201,7 +202,7 @@ pub(crate) fn add_times(draft: &mut Draft, problem: &str, seeds: &[Seed]) {
     }
 }
 
-/// The paper's four panels of the first seed, and the fronts of the others beside each other.
+/// Adds the paper's four panels for the first seed, and panels with the fronts of the other seeds.
 pub(crate) fn add_figures(
     draft: &mut Draft,
     name: &str,
@@ -226,11 +227,11 @@ pub(crate) fn add_figures(
         draft.figure(name, caption, svg);
     }
     let svg = appendix(
-        &format!("{title}, further splits, test rows"),
+        &format!("{title}, other splits, test rows"),
         compared.objective,
         seeds,
     )?;
-    let caption = format!("{title}: fronts of the further splits, test rows.");
+    let caption = format!("{title}: fronts of the other splits, test rows.");
     draft.figure(&format!("{name}-seeds"), caption, svg);
     Ok(())
 }

@@ -5,47 +5,49 @@ use std::path::PathBuf;
 use clap::Parser;
 use fairfront_reproduce::Experiment;
 
-/// Run the paper's experiments again, and say which of its claims hold
+/// Repeat the paper's experiments and report which of its claims hold
 #[derive(Debug, Parser)]
 #[command(name = "fairfront-reproduce", version, long_about = about(), after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which experiments; all whose data are at hand where none is named
+    /// Experiments to run [default: all whose data are available]
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiments: Vec<String>,
-    /// Folder of runs, figures, tables and the page; what is done there is not done again
+    /// Folder for runs, figures, tables and pages; finished work in it is not repeated
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) out: PathBuf,
-    /// Small budgets: the same way in minutes, with numbers that mean little
+    /// Use small budgets: the same experiments in minutes, with numbers that mean little
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Write the page and its figures into this folder of documentation too
+    /// Also write the pages and their figures to this documentation folder
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
-    /// Pieces of work at a time, each on one thread [default: one per core]; results do not depend on it
+    /// Number of jobs to run in parallel, on one thread each; does not affect the results [default: one
+    /// per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// No progress
+    /// Do not show progress
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Print what was found as JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The long help.
+/// The text of `--help`.
 fn about() -> String {
     let names = Experiment::ALL.map(|one| format!("  {:<22}{}", one.name(), one.about()));
     format!(
         "\
-Run the paper's experiments again, and say which of its claims hold
+Repeat the paper's experiments and report which of its claims hold
 
-Each experiment is a figure or a table of Liu and Vicente, with the paper's settings, and once more
-with ours beside it. Runs, figures (SVG), numbers (CSV, JSON) and a page of claims and verdicts
-(reproduction.md) are written to --out. Stopped or killed, the same command goes on where it was.
+Each experiment repeats a figure or a table of Liu and Vicente, with the paper's settings and with
+ours. The command writes runs, figures (SVG), numbers (CSV, JSON), a page with claims and verdicts
+(reproduction.md) and a page with tables (reproduction-tables.md) to --out. If it is stopped or
+killed, the same command resumes the work.
 
 {}
 
-Adult and COMPAS are found as `fairfront data list` says; `fairfront data get` downloads them.",
+`fairfront data list` shows if Adult and COMPAS are available; `fairfront data get` downloads them.",
         names.join("\n")
     )
 }

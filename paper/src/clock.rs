@@ -1,13 +1,13 @@
-//! What a thread has spent.
+//! CPU time of a thread.
 
-/// CPU seconds of the calling thread, from some moment on.
+/// CPU seconds of the calling thread since an arbitrary moment.
 #[cfg(unix)]
 pub(crate) fn thread_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Where there is no such clock, seconds that have passed.
+/// Elapsed seconds, for systems without a CPU clock per thread.
 #[cfg(not(unix))]
 pub(crate) fn thread_seconds() -> f64 {
     use std::sync::OnceLock;

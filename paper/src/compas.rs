@@ -12,10 +12,16 @@ use crate::stat::{Summary, number, rank_correlation};
 use crate::work::Results;
 use crate::{Effort, Experiment};
 
-const ALL: &[&str] = &["log_loss", "equal_opportunity(race, center=all)"];
-const CONDITIONED: &[&str] = &["log_loss", "equal_opportunity(race, center=conditioned)"];
+const ALL: &[&str] = &[
+    "log_loss",
+    "score_covariance(race, given=positive, center=all)",
+];
+const CONDITIONED: &[&str] = &[
+    "log_loss",
+    "score_covariance(race, given=positive, center=conditioned)",
+];
 
-/// The paper's: race is a feature, and all rows are the centre.
+/// The paper's case: race is a feature, and the center is the mean over all rows.
 const PAPER: Case = Case {
     name: "compas-with-race-all",
     source: "compas:race",
@@ -24,7 +30,7 @@ const PAPER: Case = Case {
     all_rows: true,
 };
 
-/// With and without race, and both centrings.
+/// With and without race as a feature, with both centers.
 const CASES: [(Case, &str, &str); 4] = [
     (PAPER, "with", "all rows"),
     (
@@ -63,14 +69,14 @@ const COMPARED: Compared = Compared {
     rate_axis: "false negative rate",
     rate_better: Better::Lower,
     gap: GAP,
-    gap_axis: "CV score, false negatives",
+    gap_axis: "equal opportunity difference",
     attribute: "race",
     groups: &["African-American", "Caucasian"],
 };
 const GAP: &str = "equal_opportunity_difference(race)";
 const VARIANTS: [Variant; 2] = [Variant::PfSmgPaper, Variant::Ours];
 const BOUNDS: [Variant; 2] = [Variant::EpsFairPaper, Variant::EpsFair];
-/// Below this share of the unmitigated model's value the covariance is none.
+/// The covariance counts as zero if f4 is below this share of the unmitigated model's value.
 const ZERO: f64 = 1e-4;
 
 pub(crate) fn jobs(effort: Effort) -> Vec<Job> {
@@ -85,20 +91,20 @@ pub(crate) fn jobs(effort: Effort) -> Vec<Job> {
     jobs
 }
 
-/// The front of false negative rates themselves.
+/// The front of smooth false negative rates.
 fn rates(effort: Effort) -> Job {
     let mut job = PAPER.fit(0, Variant::Ours, effort);
     job.name = "compas-with-race-all/seed-0/measures".into();
-    let objectives = ["error_rate", "true_positive_rate_parity(race)"];
+    let objectives = ["error_rate", "equal_opportunity(race)"];
     job.setup.ask.objectives = objectives.map(String::from).to_vec();
     job
 }
 
-/// False negatives of Black and White at the two ends of a front.
+/// False negative rates of Black and White people at the two ends of a front.
 #[derive(Debug, Clone, Copy)]
 struct Ends {
     accurate: [f64; 2],
-    /// At zero covariance, where the loss is the least; NaN where there is no such point.
+    /// At zero covariance, in the model with the smallest loss; NaN without such a model.
     fair: [f64; 2],
     fair_accuracy: f64,
 }
@@ -135,28 +141,28 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::CompasOpportunity,
         format!(
-            "f1 and f4 on COMPAS by race, all 5,278 rows for training and for the figures, as in the paper. Its numbers \
-             need race as a feature, which the authors' published run keeps; fronts without it stand beside. The *centre* is ā of \
-             f4: the mean over all rows in the paper, over the rows that f4 is about in ours. *Ours* is PF-SMG with our \
-             settings, polished. {} of the solver. Zero covariance: f4 below 1e-4 of the unmitigated model's; of \
-             these points the one with the least loss.",
+            "f1 and f4 on COMPAS by race, with all 5,278 rows for training and for the figures, as in the paper. The paper's \
+             numbers require race as a feature, as in the authors' published run; fronts without it are shown for \
+             comparison. The *center* is ā in f4: the mean over all rows in the paper, and by default the mean over the \
+             rows with Y = +1 in fairfront. *Ours* is PF-SMG with our settings, polished, with {} of the solver. *Zero \
+             covariance* means f4 below 1e-4 of the unmitigated model's; of these models, we take the one with the smallest loss.",
             counted(effort.few_seeds() as usize, "seed")
         ),
     );
     let mut sheet = Sheet::new(
         "ends",
-        "False negative rates, Black / White, at the least loss and at zero covariance.",
+        "False negative rates of Black / White people, at the smallest loss and at zero covariance.",
         &[
             "race as a feature",
-            "centre",
+            "center",
             "front",
-            "least loss",
+            "smallest loss",
             "zero covariance",
-            "accuracy there",
+            "accuracy at zero covariance",
         ],
     );
     let mut ends: Vec<[Vec<Ends>; 2]> = Vec::new();
-    for (case, race, centre) in CASES {
+    for (case, race, center) in CASES {
         let mut of_case = [Vec::new(), Vec::new()];
         for (variant, of_variant) in VARIANTS.into_iter().zip(&mut of_case) {
             for seed in 0..effort.few_seeds() {
@@ -166,7 +172,7 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
                 |[black, white]: [Summary; 2]| format!("{} / {}", black.text(3), white.text(3));
             sheet.row([
                 race.into(),
-                centre.into(),
+                center.into(),
                 variant.label().into(),
                 rates(two(of_variant, |ends| ends.accurate)),
                 rates(two(of_variant, |ends| ends.fair)),
@@ -192,66 +198,67 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
 
 const NEAR: &str = "both mean rates are within 0.03 of these";
 
-/// What the paper reads off the two ends of its front.
+/// Claims about the two ends of the front.
 fn ends_of(draft: &mut Draft, [paper, ours]: &[Vec<Ends>; 2], [_, conditioned]: &[Vec<Ends>; 2]) {
-    let near = |[black, white]: &[Summary; 2], said: [f64; 2]| {
-        let near = |found: &Summary, said: f64| (found.mean - said).abs() <= 0.03;
-        black.when(|black| near(black, said[0]) && near(white, said[1]))
+    let near = |[black, white]: &[Summary; 2], expected: [f64; 2]| {
+        let near = |found: &Summary, expected: f64| (found.mean - expected).abs() <= 0.03;
+        black.when(|black| near(black, expected[0]) && near(white, expected[1]))
     };
-    let text =
-        |[black, white]: &[Summary; 2]| format!("{} against {}", black.text(3), white.text(3));
+    let text = |[black, white]: &[Summary; 2]| {
+        format!("{} (Black) and {} (White)", black.text(3), white.text(3))
+    };
     let accurate = [paper, ours].map(|ends| two(ends, |e| e.accurate));
-    let said = [0.35, 0.175];
+    let expected = [0.35, 0.175];
     draft.claim(
         (
-            "The most accurate predictor has a false negative rate of 0.35 for Black and 0.175 for White: twice as often.",
+            "The most accurate model has a false negative rate of 0.35 for Black people, twice the rate of 0.175 for White people.",
             NEAR,
         ),
         format!("{} with PF-SMG, {} with ours", text(&accurate[0]), text(&accurate[1])),
-        Verdict::both(near(&accurate[0], said), near(&accurate[1], said)),
+        Verdict::both(near(&accurate[0], expected), near(&accurate[1], expected)),
         "",
     );
     let fair = [paper, ours].map(|ends| two(ends, |e| e.fair));
-    let said = [0.28, 0.23];
+    let expected = [0.28, 0.23];
     draft.claim(
-        ("At zero covariance the rates are 0.28 and 0.23.", NEAR),
+        ("At zero covariance, the rates are 0.28 and 0.23.", NEAR),
         format!(
-            "{} with PF-SMG ({} of {} fronts have such a point), {} with ours",
+            "{} with PF-SMG ({} of {} fronts have such a model), {} with ours",
             text(&fair[0]),
             fair[0][0].n,
             paper.len(),
             text(&fair[1])
         ),
-        Verdict::both(near(&fair[0], said), near(&fair[1], said)),
+        Verdict::both(near(&fair[0], expected), near(&fair[1], expected)),
         "",
     );
     let gap = |[black, white]: &[Summary; 2]| (black.mean - white.mean).abs();
-    let (all, centred) = (gap(&fair[1]), gap(&two(conditioned, |e| e.fair)));
+    let (all, centered) = (gap(&fair[1]), gap(&two(conditioned, |e| e.fair)));
     let remains = fair[1][0].when(|_| all > 0.02);
-    let centring = centred < 0.25 * all;
+    let vanishes = centered < 0.25 * all;
     draft.claim(
         (
-            "Zero covariance is not a zero gap of false negative rates, probably for want of samples.",
-            "a gap above 0.02 remains on our fronts, with another centre on the same rows too; in part where it remains with \
-             the paper's centre alone",
+            "Zero covariance does not make the false negative rates equal, probably because there are too few samples.",
+            "a difference above 0.02 remains on our fronts, also with another center on the same rows; in part if it \
+             remains only with the paper's center",
         ),
         format!(
-            "with ours a gap of {} remains with the paper's centre, {} with the centre over rows with Y = +1",
+            "on our fronts, a difference of {} remains with the paper's center, and {} with the center over rows with Y = +1",
             number(all, 3),
-            number(centred, 3)
+            number(centered, 3)
         ),
-        Verdict::of(remains.map(|remains| remains && !centring), remains),
-        match (remains, centring) {
+        Verdict::of(remains.map(|remains| remains && !vanishes), remains),
+        match (remains, vanishes) {
             (Some(true), true) => {
-                "that a gap remains holds; on the same rows it goes with another centre, so the number of samples is not \
-                 its reason: f4 is about rows with Y = +1, but is centred with the mean of all rows"
+                "a difference remains, but it vanishes with another center on the same rows, so the number of samples is \
+                 not the cause: f4 is about rows with Y = +1 but is centered with the mean over all rows"
             }
             _ => "",
         },
     );
 }
 
-/// Accuracy against the gap that people read.
+/// The claim about accuracy and the equal opportunity difference.
 fn conflict(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), Error> {
     let mut found = Vec::new();
     for variant in VARIANTS {
@@ -272,7 +279,7 @@ fn conflict(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), 
     }
     let text = |[gap, rise]: &[Summary; 2]| {
         format!(
-            "rank correlation of accuracy and gap {}, log loss higher by {} at zero covariance",
+            "rank correlation of accuracy and this difference {}, log loss higher by {} at zero covariance",
             gap.text(2),
             rise.text(4)
         )
@@ -280,8 +287,8 @@ fn conflict(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), 
     let conflict = |[gap, _]: &[Summary; 2]| gap.rises();
     draft.claim(
         (
-            "Loss and equal false negative rates conflict; roughly, accuracy rises with their gap.",
-            "the mean rank correlation of accuracy and gap is above 0.5",
+            "The loss conflicts with equal false negative rates: roughly, accuracy rises with the difference between them.",
+            "the mean rank correlation of accuracy and this difference is above 0.5",
         ),
         format!("PF-SMG: {}; ours: {}", text(&found[0]), text(&found[1])),
         Verdict::both(conflict(&found[0]), conflict(&found[1])),
@@ -307,7 +314,7 @@ fn eps_fair(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), 
     }
     let text = |[volume, points]: &[Summary; 2]| {
         format!(
-            "{} nondominated points with {} of our front's hypervolume",
+            "{} nondominated models with {} of our front's hypervolume",
             points.text(0),
             volume.percent(1)
         )
@@ -315,11 +322,11 @@ fn eps_fair(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), 
     let poor = |[volume, _]: &[Summary; 2]| volume.when(|volume| volume.mean < 0.9);
     draft.claim(
         (
-            "f4 is not convex, and EPS-fair gives no reasonable trade-offs for it.",
-            "its fronts have less than 90 % of our front's hypervolume on average, the paper's way and with exact gradients",
+            "f4 is not convex, and EPS-fair finds no reasonable trade-offs for it.",
+            "its fronts have less than 90% of our front's hypervolume on average, both with the paper's settings and with exact gradients",
         ),
         format!(
-            "{} values of ε. The paper's way: {}; with exact gradients and warm starts: {}",
+            "{} values of ε. The paper's settings: {}; exact gradients and warm starts: {}",
             effort.bounds(),
             text(&found[0]),
             text(&found[1])
@@ -332,7 +339,7 @@ fn eps_fair(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), 
 
 fn figures(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), Error> {
     let measures = results.front(&rates(effort))?;
-    for (case, race, centre) in CASES {
+    for (case, race, center) in CASES {
         let front = |variant| results.front(&case.fit(0, variant, effort));
         let (paper, ours) = (front(Variant::PfSmgPaper)?, front(Variant::Ours)?);
         let fronts = [
@@ -341,16 +348,16 @@ fn figures(draft: &mut Draft, effort: Effort, results: &Results) -> Result<(), E
         ];
         let measures = case
             .use_sensitive
-            .then_some(("ours, in measures", &measures));
+            .then_some(("ours, smooth rates", &measures));
         let svg = four_panels(
-            format!("COMPAS by race, {race} race as a feature, centre: {centre}"),
+            format!("COMPAS by race, {race} race as a feature, center: {center}"),
             "train",
             &COMPARED,
             &fronts,
             measures,
         )?;
         let caption = format!(
-            "COMPAS, false negatives, {race} race as a feature, centre over {centre}; all rows."
+            "COMPAS, false negatives, {race} race as a feature, center over {center}; all rows."
         );
         draft.figure(case.name, caption, svg);
     }

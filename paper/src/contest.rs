@@ -1,4 +1,4 @@
-//! Solvers side by side on many problems: who is the best in what, of all problems and of each kind.
+//! Comparisons of solvers on many problems: the share of problems on which each is the best, in total and by kind.
 
 use fairfront_core::counted;
 use fairfront_pareto::{Better, Profile, Values};
@@ -12,18 +12,18 @@ use crate::job::{ADULT_GENDER, ADULT_RACE, Case, SYNTHETIC, Variant};
 use crate::stat::{median, number};
 use crate::work::Results;
 
-/// Differences below this share of an objective's range are none: two solvers that both find the exact
-/// front differ by rounding.
+/// Differences below this share of an objective's range are ties: two solvers that both find the exact front
+/// differ by rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// Solvers that are compared with each other.
+/// A comparison of solvers.
 pub(crate) struct Contest {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) solvers: &'static [(Variant, &'static str)],
 }
 
-/// What is said of a front.
+/// An indicator of the quality or cost of a front.
 struct Indicator {
     name: &'static str,
     better: Better,
@@ -37,7 +37,7 @@ const INDICATORS: [Indicator; 6] = [
         of: |front| front.purity,
     },
     Indicator {
-        name: "Γ, widest gap",
+        name: "Γ, largest hole",
         better: Better::Smaller,
         of: |front| front.gamma,
     },
@@ -52,24 +52,24 @@ const INDICATORS: [Indicator; 6] = [
         of: |front| front.hypervolume.unwrap_or(0.0),
     },
     Indicator {
-        name: "CPU seconds a point",
+        name: "CPU seconds per model",
         better: Better::Smaller,
-        of: |front| front.seconds_per_point.unwrap_or(f64::INFINITY),
+        of: |front| front.seconds_per_model.unwrap_or(f64::INFINITY),
     },
     Indicator {
-        name: "gradients a point",
+        name: "gradients per model",
         better: Better::Smaller,
-        of: |front| front.gradients_per_point.unwrap_or(f64::INFINITY),
+        of: |front| front.gradients_per_model.unwrap_or(f64::INFINITY),
     },
 ];
 
-/// The problems that can be had.
+/// The problems whose data are available.
 pub(crate) fn problems(effort: Effort) -> Vec<(Case, u64)> {
     let mut problems: Vec<(Case, u64)> = (0..effort.synthetic())
         .map(|seed| (SYNTHETIC, seed))
         .collect();
     for case in [ADULT_GENDER, ADULT_RACE] {
-        // Damage is said before any work, by experiments that need these data.
+        // Experiments that need these data report corrupted files before any work.
         if at_hand(case.source).unwrap_or(false) {
             problems.extend((0..effort.seeds()).map(|seed| (case, seed)));
         }
@@ -77,7 +77,7 @@ pub(crate) fn problems(effort: Effort) -> Vec<(Case, u64)> {
     problems
 }
 
-/// What each solver of a contest came to on each problem.
+/// The indicators of each solver on each problem.
 pub(crate) struct Judged<'a> {
     contest: &'a Contest,
     problems: Vec<(Case, u64)>,
@@ -85,7 +85,7 @@ pub(crate) struct Judged<'a> {
     fronts: Vec<Vec<JudgedFront>>,
 }
 
-/// Kinds of problems, and what tables call them.
+/// Kinds of problems, and their names in tables.
 const FAMILIES: [(Case, &str); 3] = [
     (SYNTHETIC, "synthetic"),
     (ADULT_GENDER, "Adult, gender"),
@@ -122,7 +122,7 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// Profiles over the problems of a family, or over all; `None` where there are none.
+    /// The profile over the problems of a family, or over all problems; `None` without problems.
     fn profile(
         &self,
         family: Option<Case>,
@@ -141,12 +141,12 @@ impl<'a> Judged<'a> {
         Ok(Some(Profile::new(values, indicator.better)?))
     }
 
-    /// On what share of the problems a solver is the best, or as good.
+    /// The share of problems on which a solver is the best or tied.
     pub(crate) fn wins(&self, indicator: usize, solver: usize) -> Result<f64, Error> {
         self.share(None, indicator, solver)
     }
 
-    /// The same of the problems of a family; NaN where there are none.
+    /// The same for the problems of a family; NaN without problems.
     fn wins_in(&self, family: Case, indicator: usize, solver: usize) -> Result<f64, Error> {
         self.share(Some(family), indicator, solver)
     }
@@ -161,8 +161,8 @@ impl<'a> Judged<'a> {
         median(self.fronts.iter().map(|fronts| of(&fronts[solver])))
     }
 
-    /// Whether the first solver beats the second in an indicator, and where else it does not, whether it does in some
-    /// family of problems.
+    /// Whether the first solver is the best on more problems than the second, and whether it is in some family of
+    /// problems.
     pub(crate) fn first_wins(&self, indicator: usize) -> Result<(bool, bool), Error> {
         let mut in_some = false;
         for (family, _) in FAMILIES {
@@ -179,15 +179,19 @@ impl<'a> Judged<'a> {
             let [first, second] = [0, 1].map(|solver| self.wins_in(family, indicator, solver));
             let (first, second) = (first?, second?);
             if first.is_finite() {
-                families.push(format!("{name} {} : {}", percent(first), percent(second)));
+                families.push(format!(
+                    "{name}: {} vs. {}",
+                    percent(first),
+                    percent(second)
+                ));
             }
         }
         Ok(format!(
-            "{}: best on {} : {} ({})",
+            "{}: best on {} vs. {} of the problems ({})",
             self.contest.title,
             percent(self.wins(indicator, 0)?),
             percent(self.wins(indicator, 1)?),
-            families.join(", ")
+            families.join("; ")
         ))
     }
 
@@ -240,7 +244,7 @@ impl<'a> Judged<'a> {
 
 pub(crate) fn percent(share: f64) -> String {
     match share.is_finite() {
-        true => format!("{:.0} %", 100.0 * share),
+        true => format!("{:.0}%", 100.0 * share),
         false => "–".into(),
     }
 }
@@ -253,8 +257,8 @@ mod tests {
         JudgedFront {
             name: String::new(),
             solver: None,
-            points: 1,
-            points_found: 1,
+            models: 1,
+            models_found: 1,
             purity: 1.0,
             gamma,
             scaled_gamma: gamma,
@@ -262,16 +266,16 @@ mod tests {
             hypervolume: None,
             epsilon: None,
             igd_plus: None,
-            seconds_per_point: None,
-            gradients_per_point: None,
+            seconds_per_model: None,
+            gradients_per_model: None,
             gap: None,
             values: Vec::new(),
         }
     }
 
-    /// Kinds of problems with opposite winners, in turns: their order must not matter.
+    /// Problems of two kinds with opposite winners alternate; their order must not matter.
     #[test]
-    fn shares_are_of_the_problems_at_hand() {
+    fn shares_refer_to_the_problems_of_a_family() {
         let contest = Contest {
             name: "",
             title: "",

@@ -1,4 +1,4 @@
-//! Which experiments there are.
+//! The experiments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,34 +7,34 @@ use fairfront_data::{Known, PublishedFile, data_folder, near_names};
 use fairfront_run::Error;
 use serde::{Deserialize, Serialize};
 
-/// An experiment: a figure or a table of the paper.
+/// An experiment, which repeats a figure or a table of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
-    /// Who is in the data.
+    /// Group counts of the data sets.
     Tables,
     /// Adult by gender.
     AdultGender,
     /// Adult by race.
     AdultRace,
-    /// Solvers on forty problems.
+    /// Comparison of the solvers on forty problems.
     Profiles,
     /// COMPAS by race, false negatives.
     CompasOpportunity,
-    /// Adult by gender and by race at once.
+    /// Adult by gender and by race in one problem.
     AdultTwoAttributes,
-    /// COMPAS, positive outcomes and false negatives at once.
+    /// COMPAS by race, selection rates and false negatives in one problem.
     CompasTwoMeasures,
     /// Adult as a stream.
     Streaming,
     /// The paper's grid search.
     Tuning,
-    /// Two figures that explain.
+    /// Two explanatory figures.
     Figures,
 }
 
 impl Experiment {
-    /// All of them, in the order of the page.
+    /// All experiments, in the order of the page.
     pub const ALL: [Self; 10] = [
         Self::Tables,
         Self::AdultGender,
@@ -48,7 +48,7 @@ impl Experiment {
         Self::Figures,
     ];
 
-    /// What it is called.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tables => "tables",
@@ -64,40 +64,40 @@ impl Experiment {
         }
     }
 
-    /// What it is about, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Tables => "who is in Adult and COMPAS",
+            Self::Tables => "group counts of Adult and COMPAS",
             Self::AdultGender => {
                 "Adult by gender: four panels, many seeds, EPS-fair, balanced samples"
             }
             Self::AdultRace => "Adult by race: four panels, many seeds, EPS-fair, the true maximum",
             Self::Profiles => "PF-SMG, EPS-fair and the exact front on many problems",
             Self::CompasOpportunity => {
-                "COMPAS: false negatives, with and without race, both centrings"
+                "COMPAS: false negatives, with and without race as a feature, both centers"
             }
-            Self::AdultTwoAttributes => "Adult by gender and race at once",
-            Self::CompasTwoMeasures => "COMPAS: positive outcomes and false negatives at once",
+            Self::AdultTwoAttributes => "Adult by gender and race in one problem",
+            Self::CompasTwoMeasures => "COMPAS: selection rates and false negatives in one problem",
             Self::Streaming => "Adult in batches of 2,000 rows",
-            Self::Tuning => "settings of PF-SMG by grid search",
-            Self::Figures => "how PF-SMG moves a front; what hypervolume measures",
+            Self::Tuning => "grid search for settings of PF-SMG",
+            Self::Figures => "two explanatory figures about PF-SMG and hypervolume",
         }
     }
 
-    /// The known data sets without which it cannot be done.
+    /// The known data sets that it requires.
     fn needs(self) -> &'static [&'static str] {
         match self {
-            Self::Tables => &["adult:gender", "compas:race"],
-            Self::AdultGender | Self::Streaming | Self::Tuning => &["adult:gender"],
+            Self::Tables => &["adult:sex", "compas:race"],
+            Self::AdultGender | Self::Streaming | Self::Tuning => &["adult:sex"],
             Self::AdultRace => &["adult:race"],
-            Self::AdultTwoAttributes => &["adult:gender+race"],
+            Self::AdultTwoAttributes => &["adult:sex+race"],
             Self::CompasOpportunity | Self::CompasTwoMeasures => &["compas:race"],
-            // Those of its problems that can be had are enough.
+            // Problems without data are left out.
             Self::Profiles | Self::Figures => &[],
         }
     }
 
-    /// The data sets that are not at hand. Files that are there and damaged are an error.
+    /// The required data sets that are missing. Returns an error if their files are corrupted.
     pub fn lacks(self) -> Result<Vec<&'static str>, Error> {
         let mut lacks = Vec::new();
         for name in self.needs() {
@@ -109,7 +109,7 @@ impl Experiment {
     }
 }
 
-/// Whether a known data set can be read; an error where its files are damaged, or only some of them are there.
+/// Whether a known data set can be read. Returns an error if its files are corrupted or some are missing.
 pub(crate) fn at_hand(name: &str) -> Result<bool, Error> {
     let folder = data_folder();
     let Some(known) = Known::named(name)? else {
@@ -139,7 +139,7 @@ impl FromStr for Experiment {
         let found = Self::ALL.into_iter().find(|one| one.name() == text);
         found.ok_or_else(|| {
             let near = near_names(text, Self::ALL.map(Self::name));
-            Error::usage(format!("there is no experiment {text:?}; {near}"))
+            Error::usage(format!("{text:?} is not an experiment; {near}"))
         })
     }
 }

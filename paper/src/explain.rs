@@ -1,7 +1,6 @@
-//! Two figures that explain: how PF-SMG moves a front, and what hypervolume measures.
+//! Two explanatory figures: the rounds of PF-SMG, and hypervolume.
 //!
-//! Both are computed on a small real problem, and what PF-SMG does is seen by watching it through the two
-//! things it talks to: its problem and its observer.
+//! Both are computed on a small problem. PF-SMG is observed through its problem and its observer.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -21,24 +20,24 @@ use crate::Experiment;
 use crate::finding::Draft;
 use crate::front::{problem_on, volume};
 
-/// Two features and an intercept, 2,000 rows; loss and disparate impact are in conflict.
+/// Two features and an intercept, 2,000 rows; the loss and the score covariance conflict.
 const DATA: &str = "synthetic:2";
-const OBJECTIVES: [&str; 2] = ["log_loss", "disparate_impact(a)"];
-/// Points of the exact front: as many as look like a line.
+const OBJECTIVES: [&str; 2] = ["log_loss", "score_covariance(a)"];
+/// Points of the exact front, enough to look like a line.
 const EXACT_POINTS: usize = 400;
-/// Steps of a run.
+/// Steps of a restart.
 const STEPS: usize = 3;
-/// Points whose areas are still seen one by one.
+/// Number of points whose areas can be told apart in the figure.
 const FEW: usize = 6;
-/// Rounds after which the last panel shows the list; the first one is shown in detail.
+/// The last panel shows the list after these rounds; the other panels show the first round in detail.
 const ROUNDS: [usize; 3] = [1, 3, 8];
 
-/// The figures, by name: `how-pf-smg-moves-a-front` and `what-hypervolume-measures`. The same bytes every
-/// time, whatever the number of threads.
+/// Returns the figures `how-pf-smg-moves-a-front` and `what-hypervolume-measures`. Their bytes do not depend on the
+/// number of threads.
 ///
-/// The first shows a run of PF-SMG on a small problem in four panels: its list with perturbed copies, the ends of
-/// the runs that start there, what the list keeps of all of them, and the list some rounds later; the
-/// exact front lies below. The second shows a few models of that front and the area they dominate.
+/// The first shows PF-SMG on a small problem in four panels: its list with perturbed copies, the ends of the restarts
+/// from all of these, the models that stay on the list, and the list after later rounds. All panels also show the exact
+/// front. The second figure shows a few models of that front and the area that they dominate.
 pub fn explain() -> Result<Vec<Figure>, Error> {
     let problem = problem()?;
     let exact = Trace {
@@ -60,8 +59,14 @@ pub fn explain() -> Result<Vec<Figure>, Error> {
 }
 
 pub(crate) fn find() -> Result<Draft, Error> {
-    let mut draft = Draft::new(Experiment::Figures, "On synthetic data, two features.");
-    let captions = ["How PF-SMG moves a front.", "What hypervolume measures."];
+    let mut draft = Draft::new(
+        Experiment::Figures,
+        "Both figures use synthetic data with two features.",
+    );
+    let captions = [
+        "How PF-SMG moves a front.",
+        "Hypervolume: the area that a front dominates.",
+    ];
     for (figure, caption) in explain()?.into_iter().zip(captions) {
         draft.figure(&figure.name, caption, figure.svg);
     }
@@ -70,7 +75,7 @@ pub(crate) fn find() -> Result<Draft, Error> {
 
 fn problem() -> Result<FairProblem, Error> {
     let known =
-        Known::named(DATA)?.ok_or_else(|| Error::usage(format!("{DATA} is no known data set")))?;
+        Known::named(DATA)?.ok_or_else(|| Error::usage(format!("{DATA}: not a known data set")))?;
     let prepared = Prepared::from_known(&known, &known.spec(), None)?;
     let encoded = Encoded::new(&prepared)?;
     problem_on(encoded.part(Part::Train), &OBJECTIVES.map(String::from))
@@ -84,7 +89,8 @@ struct Dominated {
 }
 
 impl Dominated {
-    /// Well-spread points of a front, up to the loss of no model and 1.1 times the largest disparate impact.
+    /// Well-spread points of a front. The reference point is the loss of zero parameters and 1.1 times the largest
+    /// score covariance.
     fn of(problem: &dyn Problem, front: &Front) -> Result<Self, Error> {
         let all = front.judged()?;
         let few = select_spread(all, FEW, &ranges(all, None));
@@ -102,7 +108,7 @@ impl Dominated {
 
     fn draw(&self) -> String {
         Volume {
-            title: "What hypervolume measures: the area that a front dominates".into(),
+            title: "Hypervolume: the area that a front dominates".into(),
             axes: OBJECTIVES,
             front: Series {
                 name: "models of an exact front",
@@ -115,21 +121,21 @@ impl Dominated {
     }
 }
 
-/// What PF-SMG did, in values of the objectives, two to a point.
+/// Points that PF-SMG produced, as values of the objectives, two per point.
 struct Moves {
-    /// The list at the beginning of the first round.
+    /// The list at the start of the first round.
     list: Vec<f64>,
     /// Perturbed copies of its points.
     copies: Vec<f64>,
-    /// Where the runs from all of these ended.
+    /// The ends of the restarts from all of these.
     ends: Vec<f64>,
     /// The list after each round.
     rounds: Vec<Vec<f64>>,
 }
 
 impl Moves {
-    /// The paper's way without its helpers, so that nothing is seen but the parts of a round; few starts, far
-    /// enough from the front that moves are seen.
+    /// The paper's settings without exploration, holes and thinning, so that the figure shows only the basic steps of a
+    /// round. The few starts are far enough from the front that their moves are visible.
     fn settings() -> PfSmg {
         let batch = |initial| BatchSchedule {
             initial,
@@ -158,12 +164,12 @@ impl Moves {
         settings.solve(&watched, &mut lists)?;
         let Lists(rounds) = lists;
         let seen = watched.seen();
-        // The first of a round's runs begins at the list, then copy by copy; the others begin there too.
+        // The first block of a round has the list, then its perturbed copies.
         let starts = seen.starts.get(&(0, 0)).cloned().unwrap_or_default();
         let starts = problem.values(&starts)?;
         let n_list = starts.len() / (1 + settings.perturbations);
         let (list, copies) = starts.split_at(n_list);
-        // Values on all rows are asked for once a round, at its end.
+        // PF-SMG evaluates the objectives on all rows once per round, at its end.
         let first = seen.evaluated.len().checked_sub(rounds.len());
         let ends = first.and_then(|i| seen.evaluated.get(i));
         Ok(Self {
@@ -174,12 +180,12 @@ impl Moves {
         })
     }
 
-    /// The list after so many rounds, from 1 on.
+    /// The list after this many rounds, at least 1.
     fn after(&self, rounds: usize) -> &[f64] {
         self.rounds.get(rounds - 1).map_or(&[], Vec::as_slice)
     }
 
-    /// What of the list and the ends is in the list after the first round, and what is not.
+    /// The points of the list and the ends that are on the list after the first round, and the others.
     fn kept_and_removed(&self) -> (Vec<f64>, Vec<f64>) {
         let after: Vec<&[f64]> = self.after(1).chunks_exact(2).collect();
         let all = self.list.chunks_exact(2).chain(self.ends.chunks_exact(2));
@@ -198,11 +204,11 @@ impl Moves {
         let panels = vec![
             panel("the list, with perturbed copies", vec![list, copies]),
             panel(
-                "from each of them a run of steps",
-                vec![list, copies, series("ends of runs", &self.ends)],
+                "restarts from each of them",
+                vec![list, copies, series("ends of restarts", &self.ends)],
             ),
             panel(
-                "what another point dominates is removed",
+                "dominated models are removed",
                 vec![series(&names[0], &kept), series("removed", &removed)],
             ),
             panel(
@@ -243,7 +249,7 @@ fn panel<'a>(title: &str, series: Vec<Series<'a>>) -> Scatter<'a> {
     }
 }
 
-/// Keeps the list after each round.
+/// Records the list after each round.
 #[derive(Default)]
 struct Lists(Vec<Vec<f64>>);
 
@@ -254,7 +260,7 @@ impl Observer for Lists {
     }
 }
 
-/// A problem that remembers what it was asked.
+/// A problem that records its evaluations.
 struct Watched<'a> {
     problem: &'a dyn Problem,
     seen: Mutex<Seen>,
@@ -262,11 +268,10 @@ struct Watched<'a> {
 
 #[derive(Default)]
 struct Seen {
-    /// Where each block of runs began, by the key of its first batches: round and number. By key, since
-    /// blocks run on any thread in any order.
+    /// The first points of each block of restarts, by the key of its first batches: round and number. Blocks run on
+    /// any thread in any order, so the key identifies them.
     starts: BTreeMap<(u64, u64), Points>,
-    /// Values of all objectives on all rows, one list for each time they were asked for: between rounds, in
-    /// order.
+    /// Values of all objectives on all rows, one list per evaluation, in order. PF-SMG evaluates between rounds.
     evaluated: Vec<Vec<f64>>,
 }
 
@@ -284,8 +289,8 @@ impl<'a> Watched<'a> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, what: impl FnOnce(&mut Seen)) {
-        what(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    fn note(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -318,7 +323,7 @@ impl Problem for Watched<'_> {
             ..
         } = batches
         {
-            // PF-SMG numbers its draws by block, and within it by step.
+            // PF-SMG numbers its draws by block, and by step within a block.
             let (block, step) = (draw >> 20, draw & ((1 << 20) - 1));
             if step == 0 {
                 self.note(|seen| {
@@ -338,7 +343,7 @@ impl Problem for Watched<'_> {
     }
 }
 
-/// Steps are those of the paper, without a preconditioner.
+/// The steps are the paper's, without a preconditioner.
 impl LossFacet for Watched<'_> {
     fn minimizer(
         &self,

@@ -1,4 +1,4 @@
-//! What an experiment says: claims with verdicts, tables, figures.
+//! The results of an experiment: claims with verdicts, tables, figures.
 
 use std::fmt;
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::Experiment;
 
-/// What an experiment came to.
+/// The results of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which.
+    /// The experiment.
     pub experiment: Experiment,
-    /// How it was done, in a paragraph.
+    /// A paragraph about the setup.
     pub setting: String,
-    /// What the paper says, and what is found here.
+    /// The paper's claims with our results.
     pub claims: Vec<Claim>,
-    /// What is worth knowing beside them.
+    /// Additional remarks.
     pub notes: Vec<String>,
-    /// Numbers.
+    /// Tables.
     pub sheets: Vec<Sheet>,
     /// Names and captions of figures.
     pub figures: Vec<Drawn>,
-    /// What fronts took.
+    /// CPU times of the fronts.
     pub times: Vec<Time>,
 }
 
-/// A claim of the paper beside what is found here.
+/// A claim of the paper with our result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The claim, in our words.
     pub paper: String,
-    /// When it holds.
+    /// The condition under which it holds.
     pub rule: String,
-    /// What is found.
+    /// The result.
     pub measured: String,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// Why, where something is known.
+    /// An explanation of the result, or an empty string.
     pub reason: String,
 }
 
@@ -45,18 +45,18 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// On all or nearly all that was run.
+    /// The claim holds in all or nearly all runs.
     Holds,
-    /// Some of it, or on some of what was run.
+    /// Part of the claim holds, or it holds in some runs.
     InPart,
-    /// Not on what was run.
+    /// The claim does not hold in these runs.
     DoesNotHold,
-    /// There are too few numbers to say.
+    /// There are too few numbers to decide.
     Unknown,
 }
 
 impl Verdict {
-    /// `Holds` where the first is true, `InPart` where the second is; `Unknown` where nobody knows the first.
+    /// `Unknown` if `holds` is `None`; otherwise `Holds` or `InPart` if the condition of that name is true.
     pub(crate) fn of(holds: Option<bool>, in_part: Option<bool>) -> Self {
         match (holds, in_part) {
             (Some(true), _) => Self::Holds,
@@ -66,14 +66,14 @@ impl Verdict {
         }
     }
 
-    /// Of a claim that is looked at twice, on fronts of the paper's solver and on ours: it holds where it does on
-    /// both, in part where it does on one.
+    /// The verdict on a claim that is checked on the fronts of the paper's solver and on ours. It holds if it holds on
+    /// both, and holds in part if it holds on one.
     pub(crate) fn both(paper: Option<bool>, ours: Option<bool>) -> Self {
         match (paper, ours) {
             (Some(true), Some(true)) => Self::Holds,
             (Some(true), Some(false)) | (Some(false), Some(true)) => Self::InPart,
             (Some(false), Some(false)) => Self::DoesNotHold,
-            // Half of the numbers do not make half of a verdict.
+            // A claim that is checked on one of the two fronts only is undecided.
             (None, _) | (_, None) => Self::Unknown,
         }
     }
@@ -85,21 +85,21 @@ impl fmt::Display for Verdict {
             Self::Holds => "holds",
             Self::InPart => "holds in part",
             Self::DoesNotHold => "does not hold here",
-            Self::Unknown => "cannot be said",
+            Self::Unknown => "cannot be decided",
         })
     }
 }
 
-/// A table of texts.
+/// A table of strings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
-    /// Name of its file.
+    /// Name of its file, without `.csv`.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
     /// Names of the columns.
     pub header: Vec<String>,
-    /// Rows, as long as the header.
+    /// The rows, each as long as the header.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -118,16 +118,16 @@ impl Sheet {
     }
 }
 
-/// A figure that was drawn.
+/// Name and caption of a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawn {
     /// Name of its file, without `.svg`.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
 }
 
-/// What a front took.
+/// The CPU time of a front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Time {
     /// The problem.
@@ -136,15 +136,15 @@ pub struct Time {
     pub solver: String,
     /// Training rows.
     pub rows: usize,
-    /// Points of the front; the mean over seeds.
+    /// Models of the front; the mean over seeds.
     pub points: f64,
     /// CPU seconds; the mean over seeds.
     pub cpu_seconds: f64,
-    /// Over how many.
+    /// Number of seeds.
     pub seeds: usize,
 }
 
-/// A finding while it is put together.
+/// A finding under construction, with its figures.
 pub(crate) struct Draft {
     pub(crate) finding: Finding,
     pub(crate) figures: Vec<Figure>,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn without_numbers_nothing_is_said() {
+    fn verdicts_without_numbers_are_unknown() {
         assert_eq!(Verdict::of(Some(true), None), Verdict::Holds);
         assert_eq!(Verdict::of(Some(false), Some(true)), Verdict::InPart);
         assert_eq!(Verdict::of(Some(false), Some(false)), Verdict::DoesNotHold);

@@ -1,4 +1,4 @@
-//! The numbers of fronts that were found.
+//! Fronts and their numbers.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::finding::Time;
 use crate::job::{Setup, Variant};
 use crate::stat::Summary;
 
-/// A point counts as nearly fair where its objective is below this share of the unmitigated model's.
+/// A model is nearly fair if its fairness objective is below this share of the unmitigated model's.
 pub(crate) const NEARLY: f64 = 0.01;
 
-/// A front that was found, and what it took.
+/// A front with its CPU time.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) info: RunInfo,
@@ -23,7 +23,7 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// A column; NaN where there is no number.
+    /// A column; NaN for missing numbers.
     pub(crate) fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
         let column = self.table.column(name).ok_or_else(|| {
             Error::data(format!(
@@ -34,7 +34,7 @@ impl Front {
         Ok(column.iter().map(|v| v.unwrap_or(f64::NAN)).collect())
     }
 
-    /// An objective by its place, on the rows of a split.
+    /// The values of an objective, by its index, on the rows of a split.
     pub(crate) fn objective(&self, split: &str, index: usize) -> Result<Vec<f64>, Error> {
         self.column(&self.objective_name(split, index))
     }
@@ -53,7 +53,7 @@ impl Front {
         value.copied().flatten().unwrap_or(f64::NAN)
     }
 
-    /// All values of the objectives on the rows of a split, point by point.
+    /// The values of all objectives on the rows of a split, model by model.
     pub(crate) fn values(&self, split: &str) -> Result<Vec<f64>, Error> {
         let m = self.info.objectives.len();
         let columns = (0..m).map(|i| self.objective(split, i));
@@ -69,8 +69,8 @@ impl Front {
         Ok(values.into_iter().fold(0.0, f64::max) / unmitigated)
     }
 
-    /// Which points are nearly fair: their objective of this place, on training rows, is below a share of
-    /// the unmitigated model's.
+    /// The models that are nearly fair: their objective with this index is at most `share` of the unmitigated
+    /// model's, on training rows.
     pub(crate) fn nearly_fair(&self, index: usize, share: f64) -> Result<Vec<usize>, Error> {
         let values = self.objective("train", index)?;
         let limit = share * self.unmitigated(&self.objective_name("train", index));
@@ -79,21 +79,21 @@ impl Front {
     }
 }
 
-/// What near fairness costs.
+/// The accuracy cost of near fairness.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Price {
-    /// Accuracy of the most accurate point.
+    /// Accuracy of the most accurate model.
     pub(crate) accuracy: f64,
-    /// The gap there.
+    /// Difference between groups in the most accurate model.
     pub(crate) gap: f64,
-    /// How much less accurate the most accurate nearly fair point is; NaN where no point is nearly fair.
+    /// Loss of accuracy of the most accurate nearly fair model; NaN if no model is nearly fair.
     pub(crate) cost: f64,
-    /// The gap there.
+    /// Difference between groups in that model.
     pub(crate) fair_gap: f64,
 }
 
 impl Price {
-    /// On the rows of a split; what is nearly fair is so on training rows.
+    /// The cost on the rows of a split. Training rows decide which models are nearly fair.
     pub(crate) fn of(front: &Front, split: &str, gap: &str) -> Result<Self, Error> {
         let accuracy = front.column(&format!("{split}.accuracy"))?;
         let gaps = front.column(&format!("{split}.{gap}"))?;
@@ -113,7 +113,7 @@ impl Price {
     }
 }
 
-/// The volume that points dominate, two values to each.
+/// The hypervolume of points, given one after the other, up to a reference point.
 pub(crate) fn volume(points: &[f64], reference: &[f64]) -> Result<f64, Error> {
     Ok(hypervolume(
         Values::new(points, reference.len())?,
@@ -121,26 +121,26 @@ pub(crate) fn volume(points: &[f64], reference: &[f64]) -> Result<f64, Error> {
     )?)
 }
 
-/// Two quantities of each point, one after the other.
+/// Pairs of two quantities, one pair after the other.
 pub(crate) fn pairs(x: &[f64], y: &[f64]) -> Vec<f64> {
     x.iter().zip(y).flat_map(|(x, y)| [*x, *y]).collect()
 }
 
-/// Values of objectives at points, on the training rows of a setup.
+/// Values of objectives for these parameters, on the training rows of a setup.
 pub(crate) fn values_at(
     setup: &Setup,
     params: &[Vec<f64>],
     objectives: &[&str],
 ) -> Result<Vec<f64>, Error> {
     let encoded = Encoded::new(&setup.prepare()?)?;
-    let texts: Vec<String> = objectives.iter().map(ToString::to_string).collect();
-    let problem = problem_on(encoded.part(Part::Train), &texts)?;
+    let objectives: Vec<String> = objectives.iter().map(ToString::to_string).collect();
+    let problem = problem_on(encoded.part(Part::Train), &objectives)?;
     let mut points = Points::new(problem.n_params());
     params.iter().for_each(|point| points.push(point));
     Ok(problem.values(&points)?)
 }
 
-/// Objectives on rows, for linear predictors.
+/// The problem of these objectives on rows, for linear predictors.
 pub(crate) fn problem_on(rows: &Dataset, objectives: &[String]) -> Result<FairProblem, Error> {
     let attributes = &rows.schema().attributes;
     let objectives = objectives.iter();
@@ -150,7 +150,7 @@ pub(crate) fn problem_on(rows: &Dataset, objectives: &[String]) -> Result<FairPr
     Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)
 }
 
-/// What fronts of a problem took, on average.
+/// The mean size and CPU time of the fronts of a problem.
 pub(crate) fn time<'a>(
     problem: &str,
     variant: Variant,

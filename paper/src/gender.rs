@@ -17,12 +17,12 @@ use crate::work::Results;
 use crate::{Effort, Experiment};
 
 const GENDER: Compared = Compared {
-    objective: "f2, impact by sex",
+    objective: "f2, covariance with sex",
     rate: "selection_rate",
-    rate_axis: "share of positive outcomes",
+    rate_axis: "selection rate",
     rate_better: Better::Neither,
     gap: "demographic_parity_difference(sex)",
-    gap_axis: "CV score",
+    gap_axis: "demographic parity difference",
     attribute: "sex",
     groups: &["Female", "Male"],
 };
@@ -49,8 +49,8 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::AdultGender,
         format!(
-            "f1 and f2 on Adult by gender, 60/10/30 split, {}, each a split of its own; panels are on test \
-             rows. A point is *nearly fair* where f2 on training rows is below 1 % of the unmitigated model's.",
+            "f1 and f2 on Adult by gender, with a 60/10/30 split and {}, each with its own split. The panels show test \
+             rows. A model is *nearly fair* if its f2 on training rows is below 1% of the unmitigated model's.",
             counted(seeds.len(), "seed")
         ),
     );
@@ -65,7 +65,7 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
             "the mean rank correlation of f1 and f2 on test rows is below −0.5",
         ),
         format!(
-            "rank correlation of f1 and f2 on test rows {} with PF-SMG, {} on the exact front",
+            "rank correlation of f1 and f2 on test rows: {} with PF-SMG, {} on the exact front",
             paper.text(3),
             exact.text(3)
         ),
@@ -81,9 +81,9 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let [paper_volume, bounds_volume] = &overlaid.volumes;
     draft.claim(
         (
-            "PF-SMG's front dominates EPS-fair's, and is more complete.",
-            "PF-SMG's fronts dominate a larger share of EPS-fair's points than the other way round, and have the larger \
-             hypervolume, on average; in part where one is so",
+            "PF-SMG's front dominates EPS-fair's and is more complete.",
+            "PF-SMG's fronts, on average, dominate a larger share of EPS-fair's models than the reverse and have the \
+             larger hypervolume; in part if one of these is true",
         ),
         overlaid.text("f2"),
         Verdict::both(
@@ -105,11 +105,11 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     Ok(draft)
 }
 
-/// Shares of positive outcomes at the two ends of fronts.
+/// Selection rates at the two ends of fronts.
 struct Ends {
-    /// Rank correlation of f2 with the females' share.
+    /// Rank correlation of f2 with the females' selection rate.
     female: Summary,
-    /// Females and males where f2 is largest, and where it is least.
+    /// Rates of females and males at the largest f2, then at the smallest.
     rates: [Summary; 4],
 }
 
@@ -138,7 +138,7 @@ impl Ends {
         })
     }
 
-    /// Whether females come nearer to males as f2 falls, and are decided for more often.
+    /// Whether the females' selection rate rises and comes closer to the males' as f2 falls.
     fn close(&self) -> Option<bool> {
         let [female, male, fair_female, fair_male] = self.rates.map(|rate| rate.mean);
         let rises = fair_female > female;
@@ -149,7 +149,7 @@ impl Ends {
     fn text(&self) -> String {
         let [female, male, fair_female, fair_male] = self.rates.map(|rate| rate.percent(1));
         format!(
-            "rank correlation of f2 with the females' share {}, females from {female} to {fair_female}, males from \
+            "rank correlation of f2 with the females' rate {}, females from {female} to {fair_female}, males from \
              {male} to {fair_male}",
             self.female.text(3)
         )
@@ -161,9 +161,9 @@ fn positive_outcomes(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let exact = Ends::of(seeds, |seed| &seed.exact)?;
     draft.claim(
         (
-            "As f2 falls, the share of positive outcomes of females rises towards that of males.",
-            "the mean rank correlation of f2 with the females' share is below −0.5, that share is higher at the fair end, and \
-             less than half of the difference to males is left there",
+            "As f2 falls, the selection rate of females rises toward that of males.",
+            "the mean rank correlation of f2 with the females' selection rate is below −0.5, that rate is higher at the \
+             smallest f2 than at the largest, and less than half of the difference from males remains there",
         ),
         format!(
             "PF-SMG: {}; exact front: {} (test rows)",
@@ -176,7 +176,7 @@ fn positive_outcomes(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What f2 has to do with the CV score.
+/// The relation of f2 to the demographic parity difference.
 fn score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let of = |front: fn(&Seed) -> &Front| move |seed| goes_with(front(seed), GENDER.gap);
     let (paper, exact) = (
@@ -192,12 +192,12 @@ fn score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     })?;
     draft.claim(
         (
-            "The CV score rises with f2.",
+            "The demographic parity difference rises with f2.",
             "their mean rank correlation on test rows is above 0.5",
         ),
         format!(
-            "rank correlation on test rows {} with PF-SMG, {} on the exact front. At f2 near 0 the CV score is \
-             {} on the exact front; the front in measures reaches {}",
+            "rank correlation on test rows: {} with PF-SMG, {} on the exact front. For f2 near 0, the difference is {} on \
+             the exact front; the front of smooth rates, our default objectives, reaches {}",
             paper.text(3),
             exact.text(3),
             floor.text(3),
@@ -217,15 +217,15 @@ fn cost(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
         over(seeds, of(|s| &s.pf_smg))?,
         over(seeds, of(|s| &s.exact))?,
     );
-    // About: by half of it more or less.
+    // "About" allows for half of the value in either direction.
     let about = |summary: &Summary| summary.when(|s| (0.75..2.25).contains(&s.mean));
     draft.claim(
         (
             "Nearly zero disparate impact costs about 1.5 percentage points of accuracy.",
-            "the mean cost on test rows of the most accurate nearly fair point is between 0.75 and 2.25",
+            "the mean cost on test rows of the most accurate nearly fair model is between 0.75 and 2.25 percentage points",
         ),
         format!(
-            "{} percentage points with PF-SMG ({} of {} fronts have a nearly fair point), {} on the exact front",
+            "{} percentage points with PF-SMG ({} of {} fronts have a nearly fair model), {} on the exact front",
             paper.text(2),
             paper.n,
             seeds.len(),
@@ -237,7 +237,7 @@ fn cost(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     Ok(())
 }
 
-/// As many training rows as the authors' published run has.
+/// A fit with as many training rows as the authors' published run.
 fn sampled(seed: u64, effort: Effort) -> Job {
     let mut job = ADULT_GENDER.fit(seed, Variant::Ours, effort);
     job.name = format!("adult-gender-5000/seed-{seed}/ours");
@@ -245,7 +245,7 @@ fn sampled(seed: u64, effort: Effort) -> Job {
     job
 }
 
-/// Whether one coefficient alone undoes f2, where no penalty holds it back.
+/// Counts the splits on which a single coefficient can bring f2 to 0 without a penalty.
 fn penalty(
     draft: &mut Draft,
     effort: Effort,
@@ -265,37 +265,38 @@ fn penalty(
     let cheapest = few.iter().min_by(|a, b| a.rise.total_cmp(&b.rise));
     let example = cheapest.map_or_else(String::new, |way| {
         format!(
-            " (for instance {} = {}, with a log loss that changes by {})",
+            " (for example, {} = {} changes the log loss by {})",
             way.feature,
             number(way.coefficient, 0),
             number(way.rise, 6)
         )
     });
     draft.note(format!(
-        "The paper says that a penalty can be added to f1; all fronts here have (λ/2)‖c‖² with λ = 1e-4. Without one a front \
-         may be degenerate: a category whose few training rows all have the same label costs nothing, however large its \
-         coefficient, and moves the covariance. With 5,000 training rows, as many as in the authors' published run, a \
-         single coefficient of the unmitigated model brings f2 to 0 for less than 0.0001 of plain log loss on {} of {} \
-         splits{example}; with all training rows on {whole}.",
+        "The paper says that a penalty can be added to f1; all fronts here use (λ/2)‖c‖² with λ = 1e-4. Without a penalty, a \
+         front can be degenerate: if the few training rows of a category all have the same label, its coefficient can be \
+         arbitrarily large at no cost, and it moves the covariance. With 5,000 training rows, as in the authors' \
+         published run, changing a single coefficient of the unmitigated model brings f2 to 0 on {} of {} splits at a \
+         cost of less than 0.0001 in log loss without penalty{example}. With all training rows, this happens on {whole} \
+         of them.",
         few.len(),
         seeds.len()
     ));
     Ok(())
 }
 
-/// A coefficient that brings f2 to 0 when it is changed alone.
+/// A coefficient that brings f2 to 0 if only this coefficient changes.
 struct WayOut {
     feature: String,
     coefficient: f64,
-    /// Of the log loss without penalty.
+    /// Change of the log loss without penalty.
     rise: f64,
 }
 
-/// The one with the least loss, from the unmitigated model.
+/// The coefficient of the unmitigated model that brings f2 to 0 with the smallest loss.
 fn cheapest_way_out(setup: &Setup, front: &Front) -> Result<Option<WayOut>, Error> {
-    // So far apart that squares of small slopes are not lost in rounding.
+    // Large enough that squares of small slopes are not lost in rounding.
     const STEP: f64 = 1_000.0;
-    let objectives = ["log_loss(lambda=0)", "disparate_impact(sex)"];
+    let objectives = ["log_loss(lambda=0)", "score_covariance(sex)"];
     let start = &front.info.unmitigated.params;
     let n = front.info.features.len();
     let moved = |feature: usize, by: f64| {
@@ -309,7 +310,7 @@ fn cheapest_way_out(setup: &Setup, front: &Front) -> Result<Option<WayOut>, Erro
     let f2 = |point: usize| values[2 * point + 1];
     let zeros: Vec<(usize, f64)> = (0..n)
         .filter_map(|feature| {
-            // f2 is a square along any line; where it is level there is no zero.
+            // f2 is a square along any line; if it is constant, it has no zero.
             let (up, down) = (f2(1 + 2 * feature), f2(2 + 2 * feature));
             let curvature = (f64::midpoint(up, down) - f2(0)) / STEP.powi(2);
             let slope = (up - down) / (2.0 * STEP);
@@ -341,7 +342,7 @@ fn balance(
 ) -> Result<(), Error> {
     let price = |front: &Front| Price::of(front, "test", GENDER.gap);
     let mut panels = Vec::new();
-    // Balanced and as it is, by solver.
+    // Balanced and unbalanced, by solver.
     let mut prices: [Vec<[Price; 2]>; 2] = Default::default();
     for (seed, as_it_is) in (0..effort.few_seeds()).zip(seeds) {
         let front = |variant| results.front(&balanced(seed, variant, effort));
@@ -365,8 +366,8 @@ fn balance(
         let remains = |[with, without]: &[Summary; 2]| with.mean >= 0.75 * without.mean;
         let conflict = gaps[0].when(|_| remains(&gaps) && remains(&costs));
         let text = format!(
-            "CV score of the most accurate model {} balanced and {} as it is, cost of near fairness {} and {} \
-             percentage points",
+            "demographic parity difference of the most accurate model {} balanced and {} unbalanced, cost of near \
+             fairness {} and {} percentage points",
             gaps[0].text(3),
             gaps[1].text(3),
             costs[0].text(2),
@@ -377,16 +378,16 @@ fn balance(
     let [(paper, paper_text), (exact, exact_text)] = judged;
     draft.claim(
         (
-            "Balancing the sample, half females and half males, does not remove the conflict.",
-            "the most accurate model's CV score and the cost of near fairness are at least three quarters of what they are \
-             without balancing",
+            "A balanced sample, half females and half males, does not remove the conflict.",
+            "the demographic parity difference of the most accurate model and the cost of near fairness are at least \
+             three quarters of their values without balancing",
         ),
         format!(
             "{}. PF-SMG: {paper_text}; exact front: {exact_text}",
             counted(panels.len(), "sample")
         ),
         Verdict::both(paper, exact),
-        "test rows are balanced like training rows",
+        "test rows are balanced in the same way as training rows",
     );
     let svg = front_panels(
         "Adult, half females and half males, test rows",

@@ -1,4 +1,4 @@
-//! A piece of work: a fit, a stream or a grid search that takes one thread.
+//! Jobs: fits, streams and grid searches that run on one thread.
 
 use fairfront_data::{Known, Part, Prepared, Spec, Split, SplitRule, data_folder};
 use fairfront_run::{Ask, Error, FitRequest, PAPER_PENALTY, Penalty, SolverName, attribute_texts};
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::Effort;
 
-/// A piece of work. Equal jobs have equal results.
+/// A job. Equal jobs have equal results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Job {
-    /// What it is called, and where its result is kept.
+    /// Its name, which is also the path of its result.
     pub(crate) name: String,
-    /// What is to be done.
+    /// The kind of job.
     pub(crate) kind: Kind,
-    /// On which rows, by which solver.
+    /// Rows, objectives and solver.
     pub(crate) setup: Setup,
 }
 
-/// What is to be done.
+/// The kind of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// A front.
+    /// One front.
     Fit,
-    /// Fronts after each of so many batches of so many rows, and one of all rows.
+    /// A front after each batch, and one of all rows.
     Stream { batches: usize, rows: usize },
-    /// A front for each combination of values of settings.
+    /// A front for every combination of values of settings.
     Tune { tries: Vec<String> },
 }
 
-/// Rows, objectives, solver.
+/// Rows, objectives and solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setup {
     /// A known data set.
@@ -38,22 +38,22 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     /// Whether the sensitive attribute is a feature.
     pub(crate) use_sensitive: bool,
-    /// Whether rows are drawn so that groups are equally large, test rows too.
+    /// Whether rows are drawn so that groups are equally large, including test rows.
     pub(crate) balanced: bool,
     /// Whether all rows are training rows.
     pub(crate) all_rows: bool,
-    /// How many of the training rows are used, where not all; the others are test rows.
+    /// Number of training rows to use, if not all; the others become test rows.
     #[serde(default)]
     pub(crate) sample: Option<usize>,
     /// Objectives and solver.
     pub(crate) ask: Ask,
 }
 
-/// A problem of the paper: rows and what is minimised on them.
+/// A problem of the paper: rows and objectives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// A known data set; of `synthetic` there is one for each seed.
+    /// A known data set; `synthetic` has one per seed.
     pub(crate) source: &'static str,
     pub(crate) objectives: &'static [&'static str],
     pub(crate) use_sensitive: bool,
@@ -63,8 +63,8 @@ pub(crate) struct Case {
 /// f1 and f2.
 pub(crate) const ADULT_GENDER: Case = Case {
     name: "adult-gender",
-    source: "adult:gender",
-    objectives: &["log_loss", "disparate_impact(sex)"],
+    source: "adult:sex",
+    objectives: &["log_loss", "score_covariance(sex)"],
     use_sensitive: false,
     all_rows: false,
 };
@@ -73,18 +73,18 @@ pub(crate) const ADULT_GENDER: Case = Case {
 pub(crate) const ADULT_RACE: Case = Case {
     name: "adult-race",
     source: "adult:race",
-    objectives: &["log_loss", "disparate_impact(race)"],
+    objectives: &["log_loss", "score_covariance(race)"],
     ..ADULT_GENDER
 };
 
 /// f1, f2 and f3.
 pub(crate) const ADULT_BOTH: Case = Case {
     name: "adult-gender-race",
-    source: "adult:gender+race",
+    source: "adult:sex+race",
     objectives: &[
         "log_loss",
-        "disparate_impact(sex)",
-        "disparate_impact(race)",
+        "score_covariance(sex)",
+        "score_covariance(race)",
     ],
     ..ADULT_GENDER
 };
@@ -95,23 +95,23 @@ pub(crate) const COMPAS_BOTH: Case = Case {
     source: "compas:race",
     objectives: &[
         "log_loss",
-        "disparate_impact(race)",
-        "equal_opportunity(race, center=all)",
+        "score_covariance(race)",
+        "score_covariance(race, given=positive, center=all)",
     ],
     use_sensitive: true,
     all_rows: true,
 };
 
-/// f1 and f2 on made-up rows.
+/// f1 and f2 on synthetic rows.
 pub(crate) const SYNTHETIC: Case = Case {
     name: "synthetic",
     source: "synthetic",
-    objectives: &["log_loss", "disparate_impact(a)"],
+    objectives: &["log_loss", "score_covariance(a)"],
     use_sensitive: false,
     all_rows: true,
 };
 
-/// How a front is found.
+/// The way to compute a front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// PF-SMG with the paper's settings.
@@ -122,14 +122,14 @@ pub(crate) enum Variant {
     PfSmg,
     /// EPS-fair with exact gradients, warm starts and a preconditioner.
     EpsFair,
-    /// What `fit` does for these objectives; for covariances the exact front.
+    /// The default of `fit` for these objectives; the exact front for f2 and f3.
     Ours,
-    /// What `fit` does where nothing is said: the front in what people read.
+    /// The default of `fit` without `--objective`: smooth versions of the error rate and the selection rates.
     Measures,
 }
 
 impl Variant {
-    /// Part of the names of jobs.
+    /// The name in the names of jobs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::PfSmgPaper => "pf-smg-paper",
@@ -141,7 +141,7 @@ impl Variant {
         }
     }
 
-    /// What tables call it.
+    /// The name in tables.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::PfSmgPaper => "PF-SMG, paper",
@@ -149,7 +149,7 @@ impl Variant {
             Self::PfSmg => "PF-SMG, ours",
             Self::EpsFair => "EPS-fair, ours",
             Self::Ours => "ours",
-            Self::Measures => "ours, in measures",
+            Self::Measures => "ours, smooth rates",
         }
     }
 
@@ -184,7 +184,7 @@ impl Case {
             });
         }
         if self.name == ADULT_RACE.name && variant == Variant::PfSmgPaper && seed > 0 {
-            // The appendix has other settings than the text.
+            // The paper's appendix has other settings than its text.
             let appendix = [("step", "3"), ("batches", "50*1.012,30*1.012")];
             settings.extend(appendix.map(|(name, value)| (name.to_owned(), value.to_owned())));
         }
@@ -209,7 +209,7 @@ impl Case {
                     objectives,
                     solver,
                     paper: variant.is_paper(),
-                    points,
+                    models: points,
                     settings,
                     seed,
                     ..Ask::default()
@@ -220,8 +220,8 @@ impl Case {
 }
 
 impl Job {
-    /// About how many seconds it takes at full budgets, so that long ones begin first and people know how much is
-    /// left.
+    /// Approximate seconds with full budgets. Long jobs begin first, and the remaining time is estimated from the
+    /// weights.
     pub(crate) fn weight(&self) -> f64 {
         let ask = &self.setup.ask;
         let (adult, compas) = (self.is_of("adult"), self.is_of("compas"));
@@ -251,7 +251,7 @@ impl Setup {
     /// Roles, split and seed.
     pub(crate) fn spec(&self) -> Result<(Known, Spec), Error> {
         let Some(known) = Known::named(&self.source)? else {
-            let message = format!("there is no data set {}", self.source);
+            let message = format!("{}: not a known data set", self.source);
             return Err(Error::data(message));
         };
         let mut spec = known.spec();
@@ -273,7 +273,7 @@ impl Setup {
         if let Some(sample) = self.sample {
             let train = prepared.split.part(Part::Train);
             let mut parts = vec![Part::Test; prepared.n_rows()];
-            // The split is drawn, so rows at even distances are as well.
+            // The split is random, so evenly spaced training rows are a random sample.
             let picked = (0..sample).map(|i| train[i * train.len() / sample]);
             picked.for_each(|row| parts[row as usize] = Part::Train);
             prepared.split = Split::from_parts(&parts);
@@ -281,7 +281,7 @@ impl Setup {
         Ok(prepared)
     }
 
-    /// What is asked of a solver.
+    /// The request for a fit.
     pub(crate) fn request(&self, spec: &Spec) -> Result<FitRequest, Error> {
         // The paper's penalty for every solver, so that all of them minimize the same loss.
         Ok(FitRequest {
@@ -299,7 +299,7 @@ mod tests {
 
     fn solver(job: &Job) -> AnySolver {
         let (_, spec) = job.setup.spec().expect("a known data set");
-        let request = job.setup.request(&spec).expect("settings that there are");
+        let request = job.setup.request(&spec).expect("valid settings");
         request.solvers[0].solver.clone()
     }
 
@@ -349,7 +349,7 @@ mod tests {
                     ..
                 }) = solver(&case.fit(0, variant, Effort::Full))
                 else {
-                    panic!("EPS-fair was asked for")
+                    panic!("the solver is EPS-fair")
                 };
                 assert_eq!(points, bounds);
                 assert_eq!((cold, finite_differences), (is_paper, is_paper));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_have_names_of_their_own_and_survive_being_written() {
+    fn jobs_have_distinct_names_and_a_json_round_trip() {
         let job = ADULT_RACE.fit(4, Variant::PfSmgPaper, Effort::Full);
         assert_eq!(job.name, "adult-race/seed-4/pf-smg-paper");
         let text = serde_json::to_string(&job).expect("a job can be written");

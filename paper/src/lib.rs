@@ -1,9 +1,9 @@
-//! The experiments of Liu and Vicente, *Accuracy and Fairness Trade-offs in Machine Learning: A Stochastic
-//! Multi-Objective Approach*, run again.
+//! Repeats the experiments of Liu and Vicente, *Accuracy and Fairness Trade-offs in Machine Learning: A Stochastic
+//! Multi-Objective Approach*.
 //!
-//! [`reproduce`] does the work of [`Experiment`]s, pieces of it side by side on one thread each, and keeps every
-//! piece, so that it goes on where it was stopped. What they came to is a [`Reproduction`]: claims of the paper with
-//! what is found here and a verdict, tables, figures, and a page made of them.
+//! [`reproduce`] runs the jobs of [`Experiment`]s in parallel, one thread per job, and stores every finished job, so
+//! that an interrupted call can be resumed. It returns a [`Reproduction`]: the paper's claims with results and
+//! verdicts, tables, figures, and two Markdown pages with all of them.
 
 mod adult;
 mod clock;

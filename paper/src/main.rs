@@ -1,4 +1,4 @@
-//! `fairfront-reproduce`: runs the paper's experiments again and writes the page about them.
+//! `fairfront-reproduce` repeats the paper's experiments and writes the pages about them.
 
 mod args;
 mod summary;
@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use fairfront_core::counted;
 use fairfront_model::write_file;
 use fairfront_reproduce::{Effort, Experiment, Place, Reproduction, Request, Watcher, reproduce};
 use fairfront_run::Error;
@@ -21,7 +22,7 @@ use self::summary::summary;
 
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// The exit code after one of them.
+/// The exit code after one of these signals.
 const INTERRUPTED_CODE: u8 = 130;
 
 fn main() -> ExitCode {
@@ -36,9 +37,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// From here on the first signal stops the work, and the second one ends the program.
+/// Handles signals: the first one stops the work, the second one ends the program.
 fn listen() {
-    // Without a handler a signal ends the program at once, which loses only unfinished jobs.
+    // Without a handler, a signal ends the program immediately, which loses only unfinished jobs.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(INTERRUPTED_CODE.into());
@@ -51,7 +52,7 @@ fn note(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes to standard output; a pipe that was closed is not an error.
+/// Writes to standard output; a closed pipe is not an error.
 fn print(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -71,14 +72,16 @@ fn run(args: &Args) -> Result<u8, Error> {
             match lacks.is_empty() {
                 true => experiments.push(experiment),
                 false => note(&format!(
-                    "skipped: {experiment}, which needs {}; `fairfront data get` downloads it\n",
+                    "skipped {experiment}, which needs {}; run `fairfront data get` to download the data\n",
                     lacks.join(" and ")
                 )),
             }
         }
     }
     if args.threads == Some(0) {
-        return Err(Error::usage("--threads 0: give at least 1"));
+        return Err(Error::usage(
+            "--threads 0: no job can run; choose at least 1",
+        ));
     }
     if let Some(docs) = &args.docs {
         check_docs(docs, args.quick, &experiments)?;
@@ -98,7 +101,7 @@ fn run(args: &Args) -> Result<u8, Error> {
     let found = reproduce(&request, &Jobs::new(args.quiet || args.json))?;
     let Some(found) = found else {
         note(&format!(
-            "Stopped; what is done is in {}, and the same command goes on from there.\n",
+            "Stopped. Finished work is in {}; run the same command to resume.\n",
             args.out.display()
         ));
         return Ok(INTERRUPTED_CODE);
@@ -113,7 +116,7 @@ fn run(args: &Args) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// The command as the page shows it.
+/// The command, for the page.
 fn command(args: &Args) -> String {
     let mut words = vec!["fairfront-reproduce".to_owned()];
     words.extend(args.experiments.iter().cloned());
@@ -127,7 +130,7 @@ fn command(args: &Args) -> String {
     words.join(" ")
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
@@ -137,15 +140,15 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-/// The documentation has one page of everything, or the one that it had.
+/// Checks that `--docs` names a folder and that the results are complete.
 fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> Result<(), Error> {
     let all = Experiment::ALL.iter().all(|one| experiments.contains(one));
     let problem = if !docs.is_dir() {
-        "this is not a folder"
+        "not a folder; choose an existing folder"
     } else if quick {
-        "the page of the documentation has no small budgets; leave out --quick"
+        "the documentation needs the full budgets; remove --quick"
     } else if !all {
-        "the page of the documentation is about all experiments; name none of them, and have all data"
+        "the documentation needs all experiments; pass no experiment, and download all data sets"
     } else {
         return Ok(());
     };
@@ -153,22 +156,25 @@ fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> Result<()
     Err(Error::usage(message))
 }
 
-/// The page and its figures, as the documentation has them.
+/// Writes the pages and their figures to the documentation.
 fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> Result<(), Error> {
     let place = Place::Documentation;
+    let docs = docs.join("evidence");
     let folder = docs.join(place.figures());
+    std::fs::create_dir_all(&docs).map_err(|e| Error::file(&docs, e))?;
     std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, e))?;
     for name in found.figures() {
         let drawn = out.join(Place::Folder.figures()).join(&name);
         let svg = std::fs::read(&drawn).map_err(|e| Error::file(&drawn, e))?;
         write_file(&folder.join(name), &svg, true)?;
     }
-    let page = found.to_markdown(place);
-    write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
+    for (name, page) in found.pages(place) {
+        write_file(&docs.join(name), page.as_bytes(), true)?;
+    }
     Ok(())
 }
 
-/// Says what is done; Ctrl-C stops it.
+/// Prints progress; Ctrl-C stops the work.
 struct Jobs {
     quiet: bool,
     terminal: bool,
@@ -180,7 +186,7 @@ struct State {
     done: usize,
     of: usize,
     share: f64,
-    said: Instant,
+    printed: Instant,
 }
 
 impl Jobs {
@@ -194,7 +200,7 @@ impl Jobs {
                 done: 0,
                 of: 0,
                 share: 0.0,
-                said: start,
+                printed: start,
             }),
         }
     }
@@ -203,7 +209,7 @@ impl Jobs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line that stays.
+    /// Prints a line that is not overwritten.
     fn say(&self, line: &str) {
         if !self.quiet {
             if self.terminal {
@@ -219,10 +225,10 @@ impl Watcher for Jobs {
         self.state().of = jobs;
         let before = match done_before {
             0 => String::new(),
-            n => format!("; {n} are done already"),
+            n => format!("; {n} already finished"),
         };
         if jobs + done_before > 0 {
-            self.say(&format!("{jobs} pieces of work{before}"));
+            self.say(&format!("{} to run{before}", counted(jobs, "job")));
         }
     }
 
@@ -241,14 +247,14 @@ impl Watcher for Jobs {
         state.share = state.share.max(share);
         let now = Instant::now();
         let pause = Duration::from_millis(if self.terminal { 200 } else { 60_000 });
-        if self.quiet || now - state.said < pause {
+        if self.quiet || now - state.printed < pause {
             return;
         }
-        state.said = now;
+        state.printed = now;
         let minutes = (now - self.start).as_secs_f64() / 60.0;
         let left = minutes * (1.0 - state.share) / state.share.max(1e-9);
         let line = format!(
-            "{} of {} pieces of work, {:.0}% of it, {minutes:.1} min, about {left:.0} min left",
+            "{} of {} jobs, {:.0}% of the work, {minutes:.1} min, about {left:.0} min left",
             state.done,
             state.of,
             100.0 * state.share

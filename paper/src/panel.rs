@@ -5,21 +5,21 @@ use fairfront_run::Error;
 
 use crate::front::{Front, pairs};
 
-/// What is shown of a fairness objective.
+/// The columns and labels that show a fairness objective.
 pub(crate) struct Compared {
-    /// The objective, as the paper writes it, and by what groups.
+    /// The objective in the notation of the paper, with its groups.
     pub(crate) objective: &'static str,
-    /// What each group has.
+    /// The rate of each group.
     pub(crate) rate: &'static str,
-    /// What it is called.
+    /// The axis label of the rate.
     pub(crate) rate_axis: &'static str,
-    /// Which of it is better.
+    /// Whether a higher or lower rate is better.
     pub(crate) rate_better: Better,
-    /// The measure of how far groups are apart.
+    /// The measure of the difference between groups.
     pub(crate) gap: &'static str,
-    /// What it is called.
+    /// The axis label of the difference.
     pub(crate) gap_axis: &'static str,
-    /// The attribute, with its groups.
+    /// The attribute.
     pub(crate) attribute: &'static str,
     pub(crate) groups: &'static [&'static str],
 }
@@ -43,8 +43,9 @@ fn series<'a>(names: &[&'a str], values: &'a [Vec<f64>]) -> Vec<Series<'a>> {
         .collect()
 }
 
-/// The front, what it means for groups, for their gap, and accuracy beside the gap. Groups are shown for the
-/// first front; `measures` is a front of other objectives, which the last panel alone can show.
+/// Four panels: the front, the rates of the groups, the difference between them, and accuracy against this
+/// difference. The group rates are those of the first front. `measures` is a front of other objectives, which only
+/// the last panel can show.
 pub(crate) fn four_panels(
     title: String,
     split: &str,
@@ -53,7 +54,7 @@ pub(crate) fn four_panels(
     measures: Option<(&str, &Front)>,
 ) -> Result<String, Error> {
     let Some((_, first)) = fronts.first() else {
-        return Err(Error::data("there is no front to show"));
+        return Err(Error::data("the figure has no front"));
     };
     let (loss, fair) = (
         first.objective_name(split, 0),
@@ -105,14 +106,14 @@ pub(crate) fn four_panels(
                     .collect(),
             },
             Scatter {
-                title: "objective and gap".into(),
+                title: "objective and difference".into(),
                 x: f2(),
                 y: score(),
                 series: series(&shown, &by_gap),
                 marked: marked(&fair, &gap),
             },
             Scatter {
-                title: "accuracy and gap".into(),
+                title: "accuracy and difference".into(),
                 x: side("accuracy", Better::Higher),
                 y: score(),
                 series: series(&names, &by_accuracy),
@@ -127,11 +128,11 @@ pub(crate) fn four_panels(
 /// A panel of fronts, with its title.
 pub(crate) struct Fronts<'a> {
     pub(crate) title: String,
-    /// Names, and two values of each point.
+    /// Names, and two values per model.
     pub(crate) series: Vec<(&'a str, Vec<f64>)>,
 }
 
-/// Fronts beside each other, in the same two quantities.
+/// Panels of fronts in the same two quantities.
 pub(crate) fn front_panels(title: &str, axes: [&str; 2], panels: &[Fronts]) -> String {
     let panel = |panel: &Fronts| Scatter {
         title: panel.title.clone(),

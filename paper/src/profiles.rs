@@ -1,4 +1,4 @@
-//! Solvers on forty problems, as performance profiles.
+//! Performance profiles of the solvers on forty problems.
 
 use fairfront_run::Error;
 
@@ -12,7 +12,7 @@ use crate::{Effort, Experiment};
 
 const PAPER: Contest = Contest {
     name: "profiles-paper",
-    title: "paper's way",
+    title: "paper's settings",
     solvers: &[
         (Variant::PfSmgPaper, "PF-SMG, the paper's settings"),
         (
@@ -24,7 +24,7 @@ const PAPER: Contest = Contest {
 
 const OURS: Contest = Contest {
     name: "profiles-ours",
-    title: "our way",
+    title: "our settings",
     solvers: &[
         (Variant::PfSmg, "PF-SMG, our settings"),
         (Variant::EpsFair, "EPS-fair: warm starts, exact gradients"),
@@ -67,12 +67,13 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::Profiles,
         format!(
-            "{} problems: {} synthetic data sets of 2,000 rows, {} splits of Adult by gender, {} by race; training rows. \
-             EPS-fair with {} values of ε on synthetic data and {} on Adult. Fronts of a problem are brought to the size \
-             of the smallest before purity, Γ, Δ and hypervolume are found. A solver's line is the share of problems on \
-             which it is within a factor τ of the best. Differences below 1e-9 of a range count as none. CPU seconds are \
-             of one thread. EPS-fair's subproblems are solved by sequential quadratic programming, as in the paper. By race \
-             it bounds each of the five covariances, while fronts are judged by their smooth maximum: its solutions need not be on that front.",
+            "{} problems: {} synthetic data sets of 2,000 rows, {} splits of Adult by gender and {} by race, all on training \
+             rows. EPS-fair uses {} values of ε on synthetic data and {} on Adult, and solves its subproblems by \
+             sequential quadratic programming, as in the paper. All fronts of a problem are reduced to the size of the \
+             smallest before purity, Γ, Δ and hypervolume are computed. In the figures, the line of a solver shows the \
+             share of problems on which it is within a factor τ of the best. Differences below 1e-9 of a range count as \
+             ties. CPU seconds are those of one thread. By race, EPS-fair bounds each of the five covariances, but the \
+             fronts are compared by the smooth maximum of their squares, so its solutions need not be on that front.",
             problems.len(),
             count(SYNTHETIC),
             count(ADULT_GENDER),
@@ -83,9 +84,9 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     );
     let mut sheet = Sheet::new(
         "indicators",
-        "Medians over the problems, and on what share of them, of all and by kind, a solver is the best or as good.",
+        "Medians over the problems, and the share of problems on which a solver is the best or tied, in total and by kind.",
         &[
-            "contest",
+            "comparison",
             "solver",
             "indicator",
             "median",
@@ -125,18 +126,18 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     Ok(draft)
 }
 
-const FAMILY_RULE: &str = "the paper's way, PF-SMG is the best on more problems than EPS-fair; in part where it is so on one of \
-                           the three kinds of problems";
+const FAMILY_RULE: &str = "PF-SMG, with the paper's settings, is the best on more problems than EPS-fair; in part if this is \
+                           true for one of the three kinds of problems";
 
-/// How good fronts are, PF-SMG : EPS-fair.
+/// Claims about the quality of fronts.
 fn quality(draft: &mut Draft, paper: &Judged, ours: &Judged, lost: &Lost) -> Result<(), Error> {
     let text = |i: usize| -> Result<String, Error> {
         let medians = |found: &Judged| {
             let [first, second] = [0, 1].map(|solver| number(found.median(i, solver), 4));
-            format!("medians {first} : {second}")
+            format!("medians {first} vs. {second}")
         };
         Ok(format!(
-            "PF-SMG : EPS-fair, {}, {}; {}, {}",
+            "PF-SMG vs. EPS-fair, {}, {}; {}, {}",
             paper.text(i)?,
             medians(paper),
             ours.text(i)?,
@@ -149,22 +150,22 @@ fn quality(draft: &mut Draft, paper: &Judged, ours: &Judged, lost: &Lost) -> Res
     draft.claim(
         (
             "EPS-fair's fronts are slightly purer than PF-SMG's.",
-            "the paper's way, EPS-fair is the purest on more problems, and PF-SMG's median purity is more than half of its; \
-             in part where the first is so",
+            "EPS-fair, with the paper's settings, is the purest on more problems, and PF-SMG's median purity is more than \
+             half of EPS-fair's; in part if the first is true",
         ),
         text(0)?,
         verdict,
         match verdict {
             Verdict::InPart => {
-                "purer by far: purity counts a point as lost however little it is dominated by; how little, the \
-                 hypervolumes say"
+                "EPS-fair's fronts are much purer; purity counts every dominated model, however small the margin, and the \
+                 hypervolumes show how small the margins are"
             }
             _ => "",
         },
     );
     for (i, name) in [
-        (1, "Γ: its widest gap is smaller"),
-        (2, "Δ: its gaps are more even"),
+        (1, "Γ: its largest hole is smaller"),
+        (2, "Δ: its models are more evenly spaced"),
         (3, "hypervolume"),
     ] {
         let (wins, in_some) = paper.first_wins(i)?;
@@ -176,8 +177,8 @@ fn quality(draft: &mut Draft, paper: &Judged, ours: &Judged, lost: &Lost) -> Res
             match verdict {
                 Verdict::Holds => String::new(),
                 _ => format!(
-                    "EPS-fair loses {} of its points here, against 70–80 % in the paper: its fronts are as complete as its \
-                     bounds are many",
+                    "only {} of EPS-fair's models are dominated or copies here, compared with 70–80% dominated in the \
+                     paper, so its fronts are as complete as its number of bounds allows",
                     lost.paper.percent(1)
                 ),
             },
@@ -186,9 +187,9 @@ fn quality(draft: &mut Draft, paper: &Judged, ours: &Judged, lost: &Lost) -> Res
     Ok(())
 }
 
-/// What points cost.
+/// Claims about the cost of fronts.
 fn prices(draft: &mut Draft, paper: &Judged, ours: &Judged, exact: &Judged) -> Result<(), Error> {
-    for (i, what, unit) in [
+    for (i, resource, unit) in [
         (4, "CPU time", "CPU ms"),
         (5, "gradient evaluations", "gradients"),
     ] {
@@ -196,9 +197,9 @@ fn prices(draft: &mut Draft, paper: &Judged, ours: &Judged, exact: &Judged) -> R
         let medians = |found: &Judged, solver: usize| number(scale * found.median(i, solver), 2);
         let (wins, in_some) = paper.first_wins(i)?;
         draft.claim(
-            (&format!("PF-SMG is cheaper in {what} per point."), FAMILY_RULE),
+            (&format!("PF-SMG is cheaper in {resource} per model."), FAMILY_RULE),
             format!(
-                "PF-SMG : EPS-fair, {}, medians {} : {} {unit} a point; {}, medians {} : {}; the exact front {}",
+                "PF-SMG vs. EPS-fair, {}, medians {} vs. {} {unit} per model; {}, medians {} vs. {}; the exact front needs {}",
                 paper.text(i)?,
                 medians(paper, 0),
                 medians(paper, 1),
@@ -211,8 +212,8 @@ fn prices(draft: &mut Draft, paper: &Judged, ours: &Judged, exact: &Judged) -> R
             match i {
                 4 => "",
                 _ => {
-                    "a gradient of PF-SMG is on a batch of rows, one of EPS-fair on all rows; EPS-fair's are counted one for \
-                     the loss and one for each covariance, those by finite differences too"
+                    "a gradient of PF-SMG uses a batch of rows, and one of EPS-fair uses all rows; for EPS-fair, the loss \
+                     and each covariance count as one gradient, also by finite differences"
                 }
             },
         );
@@ -220,7 +221,7 @@ fn prices(draft: &mut Draft, paper: &Judged, ours: &Judged, exact: &Judged) -> R
     Ok(())
 }
 
-/// How many of EPS-fair's points are dominated or copies of others.
+/// Shares of EPS-fair's models that are dominated or copies of others.
 struct Lost {
     paper: Summary,
     ours: Summary,
@@ -252,8 +253,8 @@ impl Lost {
         );
         draft.claim(
             (
-                "70–80 % of EPS-fair's points are dominated.",
-                "the mean share is between 60 and 90 %, the paper's way; in part above 30 %",
+                "70–80% of EPS-fair's models are dominated.",
+                "the mean share with the paper's settings is between 60% and 90%; in part if it is above 30%",
             ),
             format!(
                 "{} with cold starts and finite differences (from {} to {}), {} with warm starts and exact gradients",
@@ -266,8 +267,8 @@ impl Lost {
             match verdict {
                 Verdict::Holds => "",
                 _ => {
-                    "where f1 and the covariance are convex, the exact solution of a subproblem is on the front; a point is \
-                     lost where its solver has stopped too early"
+                    "if f1 and the covariance are convex, the exact solution of a subproblem is on the front; a model is \
+                     dominated only if the solver of its subproblem stopped too early"
                 }
             },
         );

@@ -1,4 +1,4 @@
-//! Adult by race: the paper's second figure, its appendix, and the true maximum.
+//! Adult by race: the paper's second figure, its appendix, and the true maximum over groups.
 
 use fairfront_core::counted;
 use fairfront_report::Better;
@@ -16,7 +16,7 @@ use crate::work::Results;
 use crate::{Effort, Experiment};
 
 const RACE: Compared = Compared {
-    objective: "f3, impact by race",
+    objective: "f3, covariance with race",
     gap: "demographic_parity_difference(race)",
     attribute: "race",
     groups: &[
@@ -27,12 +27,12 @@ const RACE: Compared = Compared {
         "White",
     ],
     rate: "selection_rate",
-    rate_axis: "share of positive outcomes",
+    rate_axis: "selection rate",
     rate_better: Better::Neither,
-    gap_axis: "CV score",
+    gap_axis: "demographic parity difference",
 };
 
-/// The front of another maximum: log-sum-exp of so large a β that it is the maximum but for little.
+/// The front of the true maximum, approximated by a log-sum-exp with a large β.
 fn true_maximum(seed: u64, effort: Effort) -> Job {
     let mut job = ADULT_RACE.fit(seed, Variant::Ours, effort);
     job.name = format!("adult-race/seed-{seed}/true-maximum");
@@ -40,11 +40,11 @@ fn true_maximum(seed: u64, effort: Effort) -> Job {
     job
 }
 
-const SHARP: &str = "disparate_impact(race, smooth_max=lse, beta=5000)";
-/// Boltzmann's maximum of such a β is the maximum, to all digits.
-const MAXIMUM: &str = "disparate_impact(race, beta=1e9)";
-/// And of such a one the mean.
-const MEAN: &str = "disparate_impact(race, beta=1e-9)";
+const SHARP: &str = "score_covariance(race, smooth_max=lse, beta=5000)";
+/// A Boltzmann maximum with such a large β equals the maximum in all digits.
+const MAXIMUM: &str = "score_covariance(race, beta=1e9)";
+/// A Boltzmann maximum with such a small β is the mean.
+const MEAN: &str = "score_covariance(race, beta=1e-9)";
 
 pub(crate) fn jobs(effort: Effort) -> Vec<Job> {
     let mut jobs = seed_jobs(ADULT_RACE, effort);
@@ -57,9 +57,9 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::AdultRace,
         format!(
-            "f1 and f3 on Adult by race (five groups, smooth maximum with β = 8), 60/10/30 split, {}: the first \
-             with the settings of the paper's text, the others with those of its appendix. Panels are on test rows, \
-             about 100 of which are of the smallest group: a percentage point of it is one person.",
+            "f1 and f3 on Adult by race (five groups, smooth maximum with β = 8), with a 60/10/30 split and {}. The first \
+             seed uses the settings of the paper's text, the others those of its appendix. The panels show test rows. \
+             About 100 of these belong to the smallest group, so one percentage point of its rate is one person.",
             counted(seeds.len(), "seed")
         ),
     );
@@ -72,12 +72,12 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let [paper, bounds] = &overlaid.dominates;
     draft.claim(
         (
-            "Which of PF-SMG's and EPS-fair's fronts dominates is mixed.",
-            "either dominates between 5 and 80 % of the other's points on average; in part where one does",
+            "Neither PF-SMG's nor EPS-fair's fronts dominate the other's throughout.",
+            "each solver's fronts dominate between 5% and 80% of the other's models on average; in part if one solver's fronts do",
         ),
         overlaid.text("f3"),
         Verdict::both(mixed(paper), mixed(bounds)),
-        "EPS-fair bounds each of the five covariances and so their maximum, which is not what f3 with β = 8 is",
+        "EPS-fair bounds each of the five covariances and therefore their maximum, but f3 with β = 8 is not the maximum",
     );
     add_figures(&mut draft, "adult-race", "Adult by race", &RACE, &seeds)?;
     draft.finding.sheets.push(seed_sheet(&seeds, RACE.gap)?);
@@ -85,7 +85,7 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     Ok(draft)
 }
 
-/// What f3 and accuracy have to do with the CV score.
+/// The relation of f3 and accuracy to the demographic parity difference.
 fn with_score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let of = |front: fn(&Seed) -> &Front| -> Result<[Summary; 2], Error> {
         let by_accuracy = |seed: &Seed| {
@@ -101,11 +101,11 @@ fn with_score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let text = |[f3, accuracy]: &[Summary; 2]| format!("{} and {}", f3.text(2), accuracy.text(2));
     draft.claim(
         (
-            "Noise aside, f3 rises with the CV score, and accuracy with the CV score.",
+            "Apart from noise, f3 and accuracy both rise with the demographic parity difference.",
             "both mean rank correlations on test rows are above 0.5",
         ),
         format!(
-            "rank correlations with the CV score on test rows, of f3 and of accuracy: {} with PF-SMG, {} on the exact front",
+            "rank correlations of f3 and of accuracy with this difference on test rows: {} with PF-SMG, {} on the exact front",
             text(&paper),
             text(&exact)
         ),
@@ -115,7 +115,7 @@ fn with_score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Shares of positive outcomes of the most accurate predictors, by group.
+/// Selection rates of the most accurate models, by group.
 fn unfair(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let judged = |front: fn(&Seed) -> &Front| -> Result<(Option<bool>, String), Error> {
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); RACE.groups.len()];
@@ -146,7 +146,7 @@ fn unfair(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
             .collect();
         let unfair = counts.iter().all(|count| 10 * count >= 9 * n);
         let text = format!(
-            "{}; below both Asian and White are American-Indian on {} of {n} seeds, Black on {}, Other on {}",
+            "{}; American-Indian is below both Asian and White on {} of {n} seeds, Black on {}, Other on {}",
             shares.join(", "),
             counts[0],
             counts[1],
@@ -158,11 +158,11 @@ fn unfair(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let (exact, exact_text) = judged(|seed| &seed.exact)?;
     draft.claim(
         (
-            "The most accurate predictors are unfair to American-Indian, Black and Other.",
-            "each of the three has fewer positive outcomes than both Asian and White on at least nine of ten seeds",
+            "The most accurate models are unfair to the groups American-Indian, Black and Other.",
+            "each of the three groups has a lower selection rate than both Asian and White on at least nine of ten seeds",
         ),
         format!(
-            "positive outcomes of the most accurate predictor on test rows. PF-SMG: {paper_text}. Exact front: {exact_text}"
+            "selection rates of the most accurate model on test rows. PF-SMG: {paper_text}. Exact front: {exact_text}"
         ),
         Verdict::both(paper, exact),
         "",
@@ -190,11 +190,11 @@ fn gap_without_asian(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let exact = over(seeds, |seed| correlation(&seed.exact))?;
     draft.claim(
         (
-            "The largest gap of percentages rises with f3, Asian left out.",
+            "Without Asian, the largest difference between selection rates rises with f3.",
             "their mean rank correlation on test rows is above 0.5",
         ),
         format!(
-            "rank correlation on test rows {} with PF-SMG, {} on the exact front (from {} to {})",
+            "rank correlation on test rows: {} with PF-SMG, {} on the exact front (from {} to {})",
             paper.text(2),
             exact.text(2),
             number(exact.least, 2),
@@ -206,7 +206,7 @@ fn gap_without_asian(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the smooth maximum is worth.
+/// Compares the smooth maximum with the true maximum.
 fn maximum(
     draft: &mut Draft,
     effort: Effort,
@@ -232,7 +232,7 @@ fn maximum(
         let (smooth, sharp) = (values(&fronts.exact)?, values(&sharp)?);
         let f3 = fronts.exact.objective("train", 1)?;
         let ratio = |to: &[f64]| {
-            // Where nothing is left of either, a ratio says nothing.
+            // If both are nearly 0, their ratio is meaningless.
             let pairs = f3.iter().zip(to).filter(|(_, to)| **to > 1e-6);
             Summary::of(pairs.map(|(f3, to)| f3 / to)).mean
         };
@@ -255,13 +255,13 @@ fn maximum(
     draft.claim(
         (
             "The maximum over groups can be replaced by its smooth version with β = 8.",
-            "its fronts have 99 % of the hypervolume in log loss and true maximum, and its values are above 90 % of the \
-             maximum; in part with 95 % of the hypervolume",
+            "its fronts have more than 99% of the hypervolume in log loss and true maximum, and its values are above 90% \
+             of the true maximum; in part with more than 95% of the hypervolume",
         ),
         format!(
-            "judged by log loss and the true maximum, fronts of the smooth maximum have {} of the hypervolume of fronts of \
-             the maximum (log-sum-exp, β = 5,000); f3 is {} of the true maximum and {} times the mean of the groups' \
-             squares (training rows, {})",
+            "in log loss and true maximum, fronts of the smooth maximum have {} of the hypervolume of fronts of the true \
+             maximum (log-sum-exp, β = 5,000); f3 is {} of the true maximum and {} times the mean of the groups' squares \
+             (training rows, {})",
             volumes.percent(2),
             of_maximum.percent(0),
             of_mean.text(2),
@@ -273,8 +273,8 @@ fn maximum(
         ),
         match nearly_the_mean {
             true => {
-                "the squares are so small that with β = 8 all weights e^(βv) are nearly 1: what is minimised is nearly \
-                 the mean, and the value of f3 is not that of a maximum"
+                "the squares are so small that with β = 8 all weights e^(βv) are nearly 1: solvers minimize nearly the \
+                 mean, and the value of f3 is not that of a maximum"
             }
             false => "",
         },
@@ -286,7 +286,7 @@ fn maximum(
     );
     draft.figure(
         "adult-race-maximum",
-        "What minimising the smooth maximum means for the true one.",
+        "Fronts of the smooth maximum and of the true maximum, in log loss and true maximum.",
         svg,
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! From experiments to what they say.
+//! Runs experiments and writes their results.
 
 use std::path::{Path, PathBuf};
 
@@ -16,66 +16,82 @@ use crate::{
     tuning,
 };
 
-/// What is to be done.
+/// A request for [`reproduce`].
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Which experiments.
+    /// The experiments.
     pub experiments: Vec<Experiment>,
-    /// How much is spent on them.
+    /// The budgets.
     pub effort: Effort,
-    /// Jobs at a time, each on one thread.
+    /// Number of parallel jobs, on one thread each.
     pub threads: usize,
-    /// Where everything is written.
+    /// The folder for all results.
     pub out: PathBuf,
     /// The command, for the page.
     pub command: String,
 }
 
-/// What experiments came to: `reproduction.json`.
+/// The results of the experiments: `reproduction.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// Version of the program.
     pub program: String,
-    /// How much was spent.
+    /// The budgets.
     pub effort: Effort,
-    /// The command that was given last.
+    /// The last command.
     pub command: String,
-    /// What it ran on: processor, system, pieces of work at a time.
+    /// Processor, system and number of threads.
     pub machine: String,
-    /// In the order of the paper.
+    /// One finding per experiment, in the order of [`Experiment::ALL`].
     pub findings: Vec<Finding>,
 }
 
-/// Where the page stands.
+/// The place of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the folder of the experiments.
+    /// The folder of the results.
     Folder,
-    /// Among the pages of the documentation, to which it links.
+    /// The documentation, with links to its other pages.
     Documentation,
 }
 
 impl Place {
-    /// The folder of its figures, from there.
+    /// The folder of the figures, relative to the pages.
     pub fn figures(self) -> &'static str {
         match self {
             Self::Folder => "figures",
-            Self::Documentation => "figures/reproduction",
+            Self::Documentation => "../figures/reproduction",
         }
     }
 }
 
 const SETTINGS: &str = "settings.json";
 const JSON: &str = "reproduction.json";
-const PAGE: &str = "reproduction.md";
+/// The page with the claims and verdicts.
+pub(crate) const PAGE: &str = "reproduction.md";
+/// The page with the tables.
+pub(crate) const TABLES: &str = "reproduction-tables.md";
 
 impl Reproduction {
-    /// The page, in Markdown, for the place where it is to stand.
+    /// The page with the claims and verdicts, in Markdown.
     pub fn to_markdown(&self, place: Place) -> String {
         page::markdown(self, place)
     }
 
-    /// Names of all figures, as files.
+    /// The page with the tables, in Markdown.
+    pub fn tables_to_markdown(&self, place: Place) -> String {
+        page::tables(self, place)
+    }
+
+    /// Both pages, with the names of their files.
+    pub fn pages(&self, place: Place) -> [(&'static str, String); 2] {
+        [
+            (PAGE, self.to_markdown(place)),
+            (TABLES, self.tables_to_markdown(place)),
+        ]
+    }
+
+    /// File names of all figures.
     pub fn figures(&self) -> impl Iterator<Item = String> {
         let drawn = self.findings.iter().flat_map(|finding| &finding.figures);
         drawn.map(|figure| format!("{}.svg", figure.name))
@@ -83,10 +99,10 @@ impl Reproduction {
 
     /// Reads `reproduction.json`.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        serde_json::from_str(text).map_err(|e| Error::data(format!("this is no {JSON}: {e}")))
+        serde_json::from_str(text).map_err(|e| Error::data(format!("not a {JSON}: {e}")))
     }
 
-    /// As it is written to `reproduction.json`.
+    /// The content of `reproduction.json`.
     pub fn to_json(&self) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(self);
         let text = text.map_err(|e| Error::data(format!("{JSON} cannot be written: {e}")))?;
@@ -124,10 +140,10 @@ fn find(experiment: Experiment, effort: Effort, results: &Results) -> Result<Dra
     }
 }
 
-/// Runs experiments and writes what they say: `reproduction.md` and `reproduction.json`, figures in `figures/`,
-/// tables as CSV in a folder for each experiment, runs in `runs/`. What is done already is not done again, and
-/// findings of other experiments there stay. A folder is for one effort. `None` where it was stopped; what is done
-/// by then is kept.
+/// Runs experiments and writes their results: `reproduction.md`, `reproduction-tables.md` and `reproduction.json`,
+/// figures in `figures/`, tables as CSV in one folder per experiment, runs in `runs/`. Finished jobs are not repeated,
+/// and findings of other experiments in the folder stay. A folder holds results of one effort. Returns `None` if the
+/// work was stopped; finished jobs are kept.
 pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Reproduction>, Error> {
     let Request { effort, out, .. } = request;
     let mut experiments = request.experiments.clone();
@@ -138,15 +154,15 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
         if !lacks.is_empty() {
             let get = lacks
                 .iter()
-                .map(|name| format!("fairfront data get {name}"));
+                .map(|name| format!("`fairfront data get {name}`"));
             return Err(Error::data(format!(
-                "{experiment} needs {}; get the files with {}, or name their folder with FAIRFRONT_DATA",
+                "{experiment} needs {}; run {}, or set FAIRFRONT_DATA to the folder of the files",
                 lacks.join(" and "),
                 get.collect::<Vec<_>>().join(" and ")
             )));
         }
     }
-    // Before anything is written, and again when nobody else can write.
+    // Checked before anything is written, and again under the lock.
     is_settled(out, *effort)?;
     let _lock = Lock::take(out)?;
     settle(out, *effort)?;
@@ -189,26 +205,27 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     reproduction
         .findings
         .sort_by_key(|finding| finding.experiment);
-    // What an earlier version drew and this one does not.
+    // Remove figures of an earlier version that are no longer drawn.
     let drawn: Vec<String> = reproduction.figures().collect();
     for old in drawn_before.iter().filter(|old| !drawn.contains(old)) {
-        // One that stays is in nobody's way.
+        // A figure that cannot be removed does no harm.
         let _ = std::fs::remove_file(place.join(old));
     }
     write_file(&out.join(JSON), reproduction.to_json()?.as_bytes(), true)?;
-    let page = reproduction.to_markdown(Place::Folder);
-    write_file(&out.join(PAGE), page.as_bytes(), true)?;
+    for (name, page) in reproduction.pages(Place::Folder) {
+        write_file(&out.join(name), page.as_bytes(), true)?;
+    }
     Ok(Some(reproduction))
 }
 
-/// What a folder of experiments was begun with.
+/// The settings of a folder of experiments.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     effort: Effort,
 }
 
-/// Whether a folder is one of experiments already. One that is neither ours nor empty is refused, and so is one
-/// of another effort: hours of work are not replaced by minutes of it.
+/// Whether a folder already has the settings of experiments. Rejects folders with foreign files, and folders with
+/// another effort, so that small budgets do not replace hours of work.
 fn is_settled(out: &Path, effort: Effort) -> Result<bool, Error> {
     let refused = |problem: String| Err(Error::usage(format!("{}: {problem}", out.display())));
     if let Ok(text) = std::fs::read_to_string(out.join(SETTINGS)) {
@@ -220,30 +237,31 @@ fn is_settled(out: &Path, effort: Effort) -> Result<bool, Error> {
                     Effort::Quick => "small",
                 };
                 refused(format!(
-                    "experiments with {} budgets are there; name another folder with --out for {} ones",
+                    "contains experiments with {} budgets; choose another folder with --out for {} budgets",
                     budgets(settings.effort),
                     budgets(effort)
                 ))
             }
             Err(_) => refused(format!(
-                "its {SETTINGS} is damaged or not ours; name another folder with --out"
+                "{SETTINGS} is corrupted or was not written by this program; choose another folder with --out"
             )),
         };
     }
     let files = std::fs::read_dir(out).into_iter().flatten().flatten();
-    // A lock may be ours, and so is a file that a kill left unfinished.
+    // This program writes locks, and unfinished files remain if it is killed.
     let is_ours = |name: &str| name == "lock" || name.starts_with(".fairfront-");
     if files
         .into_iter()
         .any(|file| !file.file_name().to_str().is_some_and(is_ours))
     {
-        let problem = "there are files that no experiment wrote; name an empty folder, or a new one, with --out";
+        let problem =
+            "contains files that no experiment wrote; choose an empty or new folder with --out";
         return refused(problem.into());
     }
     Ok(false)
 }
 
-/// Makes a folder one of experiments.
+/// Writes the settings to a new folder.
 fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
     if is_settled(out, effort)? {
         return Ok(());
@@ -254,7 +272,7 @@ fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
     Ok(())
 }
 
-/// The processor, where the system says it, the system, and how much is done at a time.
+/// The processor if the system reports it, the system, and the number of threads.
 fn machine(threads: usize) -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text
@@ -269,7 +287,7 @@ fn machine(threads: usize) -> String {
     format!("{model}{system} on {processor}, {threads}")
 }
 
-/// What was found before by this version.
+/// The earlier results of this version, if there are any.
 fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
     let text = std::fs::read_to_string(out.join(JSON)).ok()?;
     let found = Reproduction::from_json(&text).ok()?;
@@ -278,7 +296,7 @@ fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
 
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|e| {
-        let problem = format!("no folder can be made here ({}); name another", e.kind());
+        let problem = format!("cannot be created ({}); choose another folder", e.kind());
         Error::file(folder, problem)
     })
 }

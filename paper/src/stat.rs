@@ -1,6 +1,6 @@
-//! Numbers over seeds, and how two quantities go together.
+//! Summaries over seeds, and rank correlations.
 
-/// Mean and spread of a number over seeds or problems. Numbers that are none are left out.
+/// Mean and spread of a number over seeds or problems. Values that are not finite are left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) n: usize,
@@ -30,12 +30,12 @@ impl Summary {
         }
     }
 
-    /// Whether something is so; `None` where there are no numbers.
-    pub(crate) fn when(&self, is_so: impl Fn(&Self) -> bool) -> Option<bool> {
-        (self.n > 0).then(|| is_so(self))
+    /// Whether a condition is true; `None` without numbers.
+    pub(crate) fn when(&self, condition: impl Fn(&Self) -> bool) -> Option<bool> {
+        (self.n > 0).then(|| condition(self))
     }
 
-    /// `mean ± deviation`, the mean alone for one number.
+    /// `mean ± deviation`, or only the mean of a single number.
     pub(crate) fn text(&self, decimals: usize) -> String {
         let Self {
             n, mean, deviation, ..
@@ -47,18 +47,18 @@ impl Summary {
         }
     }
 
-    /// The same of a share, in percent.
+    /// A share as `mean ± deviation`, in percent.
     pub(crate) fn percent(&self, decimals: usize) -> String {
         let scaled = Self {
             mean: 100.0 * self.mean,
             deviation: 100.0 * self.deviation,
             ..*self
         };
-        format!("{} %", scaled.text(decimals))
+        format!("{}%", scaled.text(decimals))
     }
 }
 
-/// A number as it is printed, with a real minus; `–` where it is none.
+/// A number with a minus sign instead of a hyphen; `–` if it is not finite.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
     match value.is_finite() {
         true => minus(&format!("{value:.decimals$}")),
@@ -70,7 +70,7 @@ fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
-/// The middle of some numbers; NaN of none.
+/// The median, without NaN values; NaN without numbers.
 pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.into_iter().filter(|v| !v.is_nan()).collect();
     numbers.sort_by(f64::total_cmp);
@@ -81,24 +81,24 @@ pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// Two quantities rise together where their rank correlation is above this, and are opposed where it is below
-/// minus this.
+/// Two quantities rise together if their rank correlation is above this, and are opposed if it is below minus
+/// this.
 const TOGETHER: f64 = 0.5;
 
 impl Summary {
-    /// Whether rank correlations say that two quantities rise together, on average.
+    /// Whether two quantities rise together on average, by their rank correlations.
     pub(crate) fn rises(&self) -> Option<bool> {
         self.when(|s| s.mean > TOGETHER)
     }
 
-    /// Whether they say that one falls when the other rises.
+    /// Whether one quantity falls when the other rises, on average.
     pub(crate) fn falls(&self) -> Option<bool> {
         self.when(|s| s.mean < -TOGETHER)
     }
 }
 
-/// Spearman's rank correlation: 1 where one rises whenever the other does, −1 where it falls. NaN where one
-/// of them never changes. Pairs with a number that is none are left out.
+/// Spearman's rank correlation: 1 if one quantity always rises with the other, −1 if it always falls. NaN if one
+/// of them never changes. Pairs with a value that is not finite are left out.
 pub(crate) fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
     let pairs = x
         .iter()
@@ -114,7 +114,7 @@ pub(crate) fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
     product(&x, &y) / (product(&x, &x) * product(&y, &y)).sqrt()
 }
 
-/// Ranks from 0 on, equal numbers sharing the middle of theirs.
+/// Ranks from 0; equal numbers share the mean of their ranks.
 fn ranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn summaries_say_mean_and_spread() {
+    fn summaries_have_mean_and_spread() {
         let summary = Summary::of([1.0, 2.0, 3.0, f64::NAN]);
         assert_eq!((summary.n, summary.mean, summary.deviation), (3, 2.0, 1.0));
         assert_eq!((summary.least, summary.most), (1.0, 3.0));
         assert_eq!(summary.text(1), "2.0 ± 1.0");
-        assert_eq!(Summary::of([0.5]).percent(0), "50 %");
+        assert_eq!(Summary::of([0.5]).percent(0), "50%");
         assert_eq!(Summary::of([-0.25]).text(2), "−0.25");
         let none = Summary::of([f64::NAN]);
         assert_eq!(none.text(2), "–");

@@ -1,4 +1,4 @@
-//! Adult as a stream: do the successive fronts approach the one of all rows?
+//! Adult as a stream: do the successive fronts approach the front of all rows?
 
 use fairfront_core::{Dataset, Points, Problem, counted, label_of};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
@@ -16,28 +16,28 @@ use crate::stat::number;
 use crate::work::Results;
 use crate::{Effort, Experiment};
 
-/// Fronts of a stream, all judged on the rows of the whole data set.
+/// Fronts of a stream, evaluated on the rows of the whole data set.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Streamed {
     /// Rows that had arrived.
     pub(crate) rows: Vec<usize>,
-    /// The front after each batch: its objectives on all rows, point by point.
+    /// The front after each batch: its objectives on all rows, model by model.
     pub(crate) fronts: Vec<Vec<f64>>,
     /// CPU seconds of each batch.
     pub(crate) cpu_seconds: Vec<f64>,
-    /// The front that the same solver finds on all rows.
+    /// The front that the same solver computes on all rows.
     pub(crate) last: Vec<f64>,
-    /// CPU seconds of that.
+    /// CPU seconds of that front.
     pub(crate) last_cpu_seconds: f64,
     /// The exact front of all rows.
     pub(crate) exact: Vec<f64>,
     /// Rows of the whole data set.
     pub(crate) all_rows: usize,
-    /// The loss where all parameters are 0.
+    /// The loss if all parameters are 0.
     pub(crate) loss_at_zero: f64,
 }
 
-/// Feeds the first rows of a data set to a front in batches, and fits one on all of them.
+/// Updates a front with the first rows of a data set in batches, and fits another front on all rows.
 pub(crate) fn stream(
     setup: &Setup,
     prepared: &Prepared,
@@ -71,7 +71,7 @@ pub(crate) fn stream(
         found.push((front.params, encoding));
     }
     let Some((_, encoding)) = found.last() else {
-        return Err(Error::data("there are no rows"));
+        return Err(Error::data("the data set has no rows"));
     };
     let all = all_rows(encoding, prepared)?;
     let problem = problem_on(&all, &request.objectives)?;
@@ -85,7 +85,7 @@ pub(crate) fn stream(
     let fronts = fronts.collect::<Result<_, Error>>()?;
     let start = thread_seconds();
     let [choice, ..] = request.solvers.as_slice() else {
-        return Err(Error::usage("name a solver"));
+        return Err(Error::usage("the job has no solver; choose one"));
     };
     let last = choice.solver.solve(&problem, observer)?.front.values;
     let last_cpu_seconds = thread_seconds() - start;
@@ -102,7 +102,7 @@ pub(crate) fn stream(
     })
 }
 
-/// All rows of a table under an encoding.
+/// All rows of a table in an encoding.
 fn all_rows(encoding: &Encoding, prepared: &Prepared) -> Result<Dataset, Error> {
     let label = |positive: &bool| label_of(*positive);
     let facts = RowFacts {
@@ -122,8 +122,8 @@ fn job(variant: Variant, effort: Effort) -> Job {
     job.name = format!("streaming/{}", variant.name());
     job.setup.all_rows = true;
     if variant == Variant::Ours {
-        // Shares are of the exact front with all of its points.
-        job.setup.ask.points = None;
+        // The hypervolume shares refer to the exact front with its default number of models.
+        job.setup.ask.models = None;
     }
     job.kind = Kind::Stream {
         batches: effort.batches(),
@@ -136,13 +136,13 @@ pub(crate) fn jobs(effort: Effort) -> Vec<Job> {
     VARIANTS.map(|variant| job(variant, effort)).to_vec()
 }
 
-/// What a stream came to, in shares of the hypervolume of the exact front of all rows.
+/// The fronts of a stream, with their shares of the hypervolume of the exact front of all rows.
 struct Judged {
     streamed: Streamed,
     shares: Vec<f64>,
-    /// Of a fit on all rows.
+    /// The share of a fit on all rows.
     last: f64,
-    /// The largest step back.
+    /// The largest drop between batches.
     falls: f64,
 }
 
@@ -165,15 +165,15 @@ impl Judged {
 
     fn approaches(&self) -> Option<bool> {
         let (first, end) = (self.shares.first()?, self.shares.last()?);
-        // Where there is next to nothing to approach, nothing can be said.
+        // A very small front of all rows is not a basis for a verdict.
         (self.last > 0.5).then(|| end > first && self.falls < 0.005 && *end > self.last - 0.02)
     }
 
     fn text(&self) -> String {
         let percent = |share: Option<&f64>| share.map_or(f64::NAN, |share| 100.0 * share);
         format!(
-            "{} % of the exact hypervolume after the first batch, {} % after {}, {} % for a fit on all rows; the largest step \
-             back is {} %",
+            "{}% of the exact hypervolume after the first batch, {}% after {}, {}% for a fit on all rows; the largest drop is \
+             {} percentage points",
             number(percent(self.shares.first()), 2),
             number(percent(self.shares.last()), 2),
             counted(self.streamed.rows.last().copied().unwrap_or(0), "row"),
@@ -195,7 +195,7 @@ impl Judged {
                 rows,
                 points.to_string(),
                 number(seconds, 2),
-                format!("{} %", number(100.0 * share, 2)),
+                format!("{}%", number(100.0 * share, 2)),
             ]);
         };
         for (i, n) in rows.iter().enumerate() {
@@ -212,24 +212,24 @@ impl Judged {
             last_cpu_seconds,
             ..
         } = &self.streamed;
-        let from_nothing = format!("{all_rows}, from nothing");
-        row(from_nothing, last.len() / 2, *last_cpu_seconds, self.last);
+        let from_scratch = format!("{all_rows}, from scratch");
+        row(from_scratch, last.len() / 2, *last_cpu_seconds, self.last);
     }
 }
 
 pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::Streaming,
-        "Adult by gender in batches of 2,000 rows, in the order of the published file: the first batch makes a front, each \
-         later one updates it from a selection of itself. The encoding is that of the first batch, with the categories that \
-         later ones brought. All fronts are judged on all 45,222 rows under it. Shares are of the hypervolume of the exact \
-         front of all rows, up to the loss at x = 0 and 1.1 times the largest f2 of that front. *Ours* follows the \
-         exact front from batch to batch.",
+        "Adult by gender arrives in batches of 2,000 rows, in the order of the published file. The first batch gives a \
+         front; each later batch updates it, starting from a selection of its models. The encoding is that of the first \
+         batch, extended by the categories of later batches. All fronts are evaluated on all 45,222 rows in this encoding. \
+         Hypervolumes are given as shares of that of the exact front of all rows, up to the loss at x = 0 and 1.1 times the \
+         largest f2 of that front. *Ours* updates the exact front with each batch.",
     );
     let mut sheet = Sheet::new(
         "volumes",
-        "Fronts after each batch, judged on all rows.",
-        &["solver", "rows", "points", "CPU s", "hypervolume"],
+        "Fronts after each batch, evaluated on all rows.",
+        &["solver", "rows", "models", "CPU s", "hypervolume"],
     );
     let mut judged = Vec::new();
     for variant in VARIANTS {
@@ -247,10 +247,10 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
         });
         let panels: Vec<Fronts> = panels.collect();
         let title = format!(
-            "Adult by gender as a stream ({}), judged on all rows",
+            "Adult by gender as a stream ({}), evaluated on all rows",
             variant.label()
         );
-        let svg = front_panels(&title, ["f1, log loss", "f2, impact by sex"], &panels);
+        let svg = front_panels(&title, ["f1, log loss", "f2, covariance with sex"], &panels);
         draft.figure(
             &format!("streaming-{}", variant.name()),
             format!("{title}."),
@@ -262,8 +262,9 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let (paper, ours) = (&judged[0], &judged[1]);
     draft.claim(
         (
-            "The successive fronts approach the one of the whole data set.",
-            "the hypervolume rises over the batches, never falls by 0.5 %, and ends above that of a fit on all rows less 2 %",
+            "The successive fronts approach the front of the whole data set.",
+            "the hypervolume share rises from the first to the last batch, never falls by 0.5 percentage points, and ends less than \
+             2 percentage points below that of a fit on all rows",
         ),
         format!("PF-SMG: {}. Ours: {}", paper.text(), ours.text()),
         Verdict::both(paper.approaches(), ours.approaches()),

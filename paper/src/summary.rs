@@ -1,15 +1,15 @@
-//! The results of the experiments, as text.
+//! The results of the experiments as text for the terminal.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_reproduce::{Effort, Reproduction};
 
-/// Claims with their verdicts, experiment by experiment.
+/// The claims with their verdicts, by experiment.
 pub(crate) fn summary(found: &Reproduction, out: &Path) -> String {
     let mut text = String::new();
     if found.effort == Effort::Quick {
-        text.push_str("Small budgets: what is said here is that everything works, not what the paper is worth.\n\n");
+        text.push_str("Small budgets: these numbers show that the program works. They are not evidence about the paper.\n\n");
     }
     for finding in &found.findings {
         let _ = writeln!(
@@ -26,7 +26,7 @@ pub(crate) fn summary(found: &Reproduction, out: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "The page with figures and reasons: {}",
+        "Page with figures and explanations: {}",
         out.join("reproduction.md").display()
     );
     text

@@ -1,4 +1,4 @@
-//! Who is in Adult and COMPAS.
+//! Group counts of Adult and COMPAS.
 
 use fairfront_core::counted;
 use fairfront_data::{Known, Prepared, data_folder};
@@ -21,15 +21,15 @@ const PUBLISHED: [Published; 3] = [
     Published {
         name: "adult-gender",
         caption: "Adult by gender.",
-        claim: "Of 45,222 people in Adult 30,527 are males, 9,539 of them with a high income, and 14,695 females, 1,669 of them.",
-        source: "adult:gender",
+        claim: "Adult has 45,222 people: 30,527 males (9,539 with a high income) and 14,695 females (1,669 with a high income).",
+        source: "adult:sex",
         labels: ["≤ 50K", "> 50K"],
         rows: &[("Male", 20_988, 9_539), ("Female", 13_026, 1_669)],
     },
     Published {
         name: "adult-race",
         caption: "Adult by race.",
-        claim: "By race they are 38,903 White, 4,228 Black, 1,303 Asian, 435 American-Indian and 353 others.",
+        claim: "By race, Adult has 38,903 White, 4,228 Black, 1,303 Asian, 435 American-Indian and 353 other people.",
         source: "adult:race",
         labels: ["≤ 50K", "> 50K"],
         rows: &[
@@ -43,7 +43,7 @@ const PUBLISHED: [Published; 3] = [
     Published {
         name: "compas-race",
         caption: "COMPAS by race.",
-        claim: "Of 5,278 people in COMPAS 3,175 are Black, 1,661 of whom reoffend, and 2,103 White, 822 of whom do.",
+        claim: "COMPAS has 5,278 people: 3,175 Black (1,661 reoffend) and 2,103 White (822 reoffend).",
         source: "compas:race",
         labels: ["reoffend", "do not reoffend"],
         rows: &[
@@ -53,7 +53,7 @@ const PUBLISHED: [Published; 3] = [
     },
 ];
 
-/// The share of Black with a high income that the paper's text gives.
+/// The share of Black people with a high income in the paper's text.
 const MISPRINT: f64 = 0.012;
 
 /// Counts of negative and positive labels in a group of the first attribute.
@@ -73,8 +73,9 @@ fn counts(prepared: &Prepared, group: &str) -> [usize; 2] {
 pub(crate) fn find() -> Result<Draft, Error> {
     let mut draft = Draft::new(
         Experiment::Tables,
-        "Adult: both published parts, rows with a missing value left out. COMPAS: the two-year file, filtered as \
-         its publishers do, Black and White only. A count of the paper stands in brackets where it differs.",
+        "Adult consists of both published files, without rows with missing values. COMPAS is the two-year file, filtered \
+         as its publishers do, with Black and White people only. If a count in the tables differs from the paper's, the \
+         paper's count follows in parentheses.",
     );
     for published in &PUBLISHED {
         let Some(known) = Known::named(published.source)? else {
@@ -95,7 +96,7 @@ pub(crate) fn find() -> Result<Draft, Error> {
             same &= found == [*negatives, *positives];
             all = [all[0] + found[0], all[1] + found[1]];
             let total = found[0] + found[1];
-            let percent = |n: usize, of: usize| format!("{:.1} %", 100.0 * n as f64 / of as f64);
+            let percent = |n: usize, of: usize| format!("{:.1}%", 100.0 * n as f64 / of as f64);
             sheet.row([
                 (*group).into(),
                 differs(found[0], *negatives),
@@ -107,9 +108,9 @@ pub(crate) fn find() -> Result<Draft, Error> {
         }
         same &= all[0] + all[1] == prepared.n_rows();
         draft.claim(
-            (published.claim, "all counts are the same"),
+            (published.claim, "all counts agree"),
             format!(
-                "{}, every count compared",
+                "every count was compared, on {}",
                 counted(prepared.n_rows(), "row")
             ),
             Verdict::of(Some(same), None),
@@ -119,7 +120,8 @@ pub(crate) fn find() -> Result<Draft, Error> {
             let [negatives, positives] = counts(&prepared, "Black");
             let share = positives as f64 / (negatives + positives) as f64;
             draft.note(format!(
-                "The paper's text has {:.1} % of Black with a high income; its own table gives {:.1} %, as is found here.",
+                "According to the paper's text, {:.1}% of Black people have a high income. The paper's own table gives {:.1}%, and so do \
+                 the data.",
                 100.0 * MISPRINT,
                 100.0 * share
             ));

@@ -1,4 +1,4 @@
-//! Three objectives: two attributes, or two measures.
+//! Problems with three objectives: two attributes, or two measures.
 
 use fairfront_core::counted;
 use fairfront_pareto::{Values, nondominated};
@@ -14,9 +14,9 @@ use crate::work::Results;
 use crate::{Effort, Experiment};
 
 const VARIANTS: [Variant; 2] = [Variant::PfSmgPaper, Variant::Ours];
-/// Bands of loss with equally many points each.
+/// Number of bands of loss, with equally many models each.
 const BANDS: usize = 8;
-/// Fairness objectives are none to speak of below this share of the unmitigated model's.
+/// Fairness objectives are negligible below this share of the unmitigated model's.
 const LITTLE: f64 = 0.02;
 
 pub(crate) fn jobs(case: Case, effort: Effort) -> Vec<Job> {
@@ -26,19 +26,19 @@ pub(crate) fn jobs(case: Case, effort: Effort) -> Vec<Job> {
         .collect()
 }
 
-/// Points (f1, second, third), the latter two as shares of the unmitigated model's; those that are worse than it
-/// by more than a tenth in either are left out, and so are those with a loss above that of no model.
+/// Models as (f1, second, third), the last two as shares of the unmitigated model's. Models that exceed a share of
+/// 1.1, and models with a larger loss than zero parameters, are left out.
 struct Scaled {
-    /// By loss.
+    /// Sorted by loss.
     points: Vec<[f64; 3]>,
 }
 
-/// Points of about the same loss.
+/// Models with about the same loss.
 struct Band {
     points: Vec<[f64; 3]>,
     /// Rank correlation of the two fairness objectives.
     correlation: f64,
-    /// How far their own front reaches: the smaller of its extents along them.
+    /// The reach of their own front: the smaller of its extents along them.
     span: f64,
 }
 
@@ -58,7 +58,7 @@ impl Scaled {
         Self { points }
     }
 
-    /// The least that both fairness objectives can be brought below at once; NaN of no points.
+    /// The smallest bound that one model meets in both fairness objectives; NaN without models.
     fn both(&self) -> f64 {
         let larger = self.points.iter().map(|p| p[1].max(p[2]));
         larger.fold(f64::NAN, f64::min)
@@ -82,15 +82,15 @@ impl Scaled {
     }
 }
 
-/// What is found of one solver, over seeds.
+/// The results of one solver over seeds.
 struct Found {
     both: Summary,
-    /// Rank correlations and spans, band by band.
+    /// Rank correlations and reaches by band.
     bands: Vec<[Summary; 2]>,
 }
 
 impl Found {
-    /// Whether less of one fairness objective is more of the other in a band.
+    /// Whether less of one fairness objective means more of the other in a band.
     fn is_opposed(&self, band: usize) -> bool {
         let [correlation, span] = &self.bands[band];
         correlation.mean < -0.3 && span.mean > LITTLE
@@ -102,7 +102,8 @@ impl Found {
 
     fn text(&self) -> String {
         if self.both.n == 0 {
-            return "no point is within reach of the unmitigated model's values".into();
+            return "no model has both objectives within 110% of the unmitigated model's values"
+                .into();
         }
         let widest = self
             .bands
@@ -115,28 +116,28 @@ impl Found {
             .map(|band| (band + 1).to_string())
             .collect();
         let opposed = match opposed.len() {
-            0 => "in no band of loss are they opposed".into(),
-            BANDS => "in every band of loss they are opposed".into(),
+            0 => "they are not opposed in any band of loss".into(),
+            BANDS => "they are opposed in every band of loss".into(),
             n => format!(
-                "they are opposed in {} {} of {BANDS} by loss",
+                "they are opposed in {} {} of {BANDS}",
                 if n == 1 { "band" } else { "bands" },
                 opposed.join(", ")
             ),
         };
         let both = 100.0 * self.both.most;
         let both = match both < 0.01 {
-            true => "below 0.01 %".into(),
-            false => format!("down to {} %", number(both, 2)),
+            true => "below 0.01%".into(),
+            false => format!("at or below {}%", number(both, 2)),
         };
         format!(
-            "on every seed both come {both} of the unmitigated model's in one model; {opposed}, and can be exchanged over \
-             {} % of it at most",
+            "on every seed, one model has both objectives {both} of the unmitigated model's values; {opposed}, and can \
+             be exchanged for each other over at most {}% of these values",
             number(100.0 * widest, 1)
         )
     }
 }
 
-/// Fronts by solver, and what is found of them.
+/// The results of both solvers.
 fn found(
     draft: &mut Draft,
     case: Case,
@@ -146,9 +147,10 @@ fn found(
 ) -> Result<[Found; 2], Error> {
     let mut sheet = Sheet::new(
         "bands",
-        "Points in bands by log loss, equally many in each, from the least loss (1) on: rank correlation of the two \
-         fairness objectives, and how far their own front reaches within the band, the smaller extent along them, in \
-         percent of the unmitigated model's values. Training rows; means over seeds, log loss of seed 0.",
+        "Models in bands of log loss, equally many in each, starting with the smallest loss (band 1). *Correlation* is the \
+         rank correlation of the two fairness objectives. *Reach* is the extent of their own front within the band, the \
+         smaller of the two, in percent of the unmitigated model's values. Training rows; means over seeds, log loss of \
+         seed 0.",
         &["front", "band", "log loss", "correlation", "reach, %"],
     );
     let mut of = |variant: Variant| -> Result<Found, Error> {
@@ -189,7 +191,8 @@ fn found(
     Ok(found)
 }
 
-/// Fronts of the first seed in pairs of objectives, by solver: names and titles of the figures.
+/// Adds figures with the fronts of the first seed in pairs of objectives. `named` has the names and titles of the
+/// figures by solver.
 fn add_pairs(
     draft: &mut Draft,
     case: Case,
@@ -219,7 +222,7 @@ fn add_pairs(
     Ok(())
 }
 
-/// The two fairness objectives against each other, band by band.
+/// Adds a figure with the two fairness objectives by band.
 fn add_bands(
     draft: &mut Draft,
     case: Case,
@@ -236,7 +239,7 @@ fn add_bands(
             let [x, y] = [1, 2].map(|i| points.iter().map(|p| p[i]).collect::<Vec<f64>>());
             series.push((*band_name, pairs(&x, &y)));
         }
-        // Those of the least loss lie far from the others.
+        // The bands with the smallest loss are far from the others.
         let further = series.iter().skip(2).cloned().collect();
         panels.push(Fronts {
             title: variant.label().into(),
@@ -256,8 +259,9 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
     let mut draft = Draft::new(
         Experiment::AdultTwoAttributes,
         format!(
-            "f1, f2 by gender and f3 by race on Adult, 60/10/30 split, {}. *Ours* is the exact front, a mesh over the \
-             surface. The first two figures are on test rows, as the paper's; bands and verdict are on training rows.",
+            "f1, f2 by gender and f3 by race on Adult, with a 60/10/30 split and {}. *Ours* is the exact front, a mesh over \
+             the surface. The figures of the fronts show test rows, as in the paper; bands and verdict use training rows. \
+             Two objectives are *opposed* in a band of loss if less of one means more of the other.",
             counted(effort.few_seeds() as usize, "seed")
         ),
     );
@@ -275,17 +279,17 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
     };
     draft.claim(
         (
-            "There is no conflict between f2 and f3: removing the disparate impact by gender does not hinder removing that \
+            "f2 and f3 do not conflict: removing the disparate impact by gender does not hinder removing the disparate impact \
              by race.",
-            "one model has both below 2 % of the unmitigated model's, and they are opposed in no band of loss (rank correlation \
-             below −0.3 and a reach above 2 %); in part where the first is so on our fronts",
+            "one model has both below 2% of the unmitigated model's values, and they are not opposed in any band of loss \
+             (rank correlation below −0.3 and a reach above 2%); in part if the first is true on our fronts",
         ),
         format!("PF-SMG: {}; exact front: {}", paper.text(), ours.text()),
         verdict,
         match verdict {
             Verdict::InPart => {
-                "both vanish together, but so they do on any data where the score is the same for everybody; at a given \
-                 loss in between, less of the one may be more of the other"
+                "both vanish together, but a constant score achieves this on any data; at losses in between, less of one \
+                 can mean more of the other"
             }
             _ => "",
         },
@@ -306,7 +310,7 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
     )?;
     let figure = (
         "adult-two-attributes-bands",
-        "Adult: f2 and f3 by bands of log loss, as shares of the unmitigated model's",
+        "Adult: f2 and f3 by bands of log loss, as shares of the unmitigated model's values",
         ["f2 / unmitigated", "f3 / unmitigated"],
     );
     add_bands(&mut draft, ADULT_BOTH, effort, results, figure)?;
@@ -317,8 +321,8 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
     let mut draft = Draft::new(
         Experiment::CompasTwoMeasures,
         format!(
-            "f1, f2 (positive outcomes) and f4 (false negatives, centred over all rows) on COMPAS by race, race as a \
-             feature, all rows, {} of the solver. *Ours* is PF-SMG with our settings, polished.",
+            "f1, f2 (selection rates) and f4 (false negatives, centered over all rows) on COMPAS by race, with race as a \
+             feature, all rows and {} of the solver. *Ours* is PF-SMG with our settings, polished.",
             counted(effort.few_seeds() as usize, "seed")
         ),
     );
@@ -328,22 +332,22 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
     let text = format!("PF-SMG: {}; ours: {}", paper.text(), ours.text());
     draft.claim(
         (
-            "One model minimises both f2 and f4: there is no conflict at the fair end.",
-            "one model of every front has both below 2 % of the unmitigated model's",
+            "One model minimizes both f2 and f4, so they do not conflict at the fair end.",
+            "one model of every front has both below 2% of the unmitigated model's values",
         ),
         text,
         Verdict::both(both(&paper), both(&ours)),
-        "a score that is the same for everybody does so on any data",
+        "a constant score achieves this on any data",
     );
     let first = |found: &Found| found.bands[0][0].text(2);
     let aligned = |found: &Found| found.bands[0][0].rises();
     draft.claim(
         (
-            "Where accuracy is high, f2 and f4 are aligned.",
-            "their mean rank correlation in the band of least loss is above 0.5",
+            "At high accuracy, f2 and f4 are aligned.",
+            "their mean rank correlation in the band of smallest loss is above 0.5",
         ),
         format!(
-            "rank correlation in the band of least loss {} with PF-SMG, {} with ours",
+            "rank correlation in the band of smallest loss: {} with PF-SMG, {} with ours",
             first(&paper),
             first(&ours)
         ),
@@ -358,11 +362,11 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
     let in_between = |found: &Found| found.both.when(|_| medium(found) > 0);
     draft.claim(
         (
-            "At a medium accuracy there is a little front between f2 and f4.",
-            "they are opposed (rank correlation below −0.3 and a reach above 2 %) in a band between the first and the last",
+            "At medium accuracy, there is a small front between f2 and f4.",
+            "they are opposed (rank correlation below −0.3 and a reach above 2%) in a band between the first and the last",
         ),
         format!(
-            "of the {} bands between the first and the last the two are opposed in {} with PF-SMG and in {} with ours",
+            "of the {} bands between the first and the last, the two are opposed in {} with PF-SMG and in {} with ours",
             BANDS - 2,
             medium(&paper),
             medium(&ours)
@@ -370,11 +374,7 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
         Verdict::both(in_between(&paper), in_between(&ours)),
         "",
     );
-    let axes = [
-        "f1, log loss",
-        "f2, positive outcomes",
-        "f4, false negatives",
-    ];
+    let axes = ["f1, log loss", "f2, selection rates", "f4, false negatives"];
     let spaces = [
         (
             "compas-two-measures",
@@ -396,7 +396,7 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
     )?;
     let figure = (
         "compas-two-measures-bands",
-        "COMPAS: f2 and f4 by bands of log loss, as shares of the unmitigated model's",
+        "COMPAS: f2 and f4 by bands of log loss, as shares of the unmitigated model's values",
         ["f2 / unmitigated", "f4 / unmitigated"],
     );
     add_bands(&mut draft, COMPAS_BOTH, effort, results, figure)?;
@@ -404,7 +404,7 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
 }
 
 const BAND_NAMES: [&str; BANDS] = [
-    "band 1, least loss",
+    "band 1, smallest loss",
     "band 2",
     "band 3",
     "band 4",
@@ -418,7 +418,7 @@ const BAND_NAMES: [&str; BANDS] = [
 mod tests {
     use super::*;
 
-    /// Forty points, five a band; in the third band two objectives are opposed, elsewhere they rise together.
+    /// Forty models, five per band. The two objectives are opposed in the third band and rise together elsewhere.
     fn scaled() -> Scaled {
         let point = |i: u32| {
             let (loss, x) = (f64::from(i) / 40.0, f64::from(i % 5) / 10.0);
@@ -427,14 +427,14 @@ mod tests {
                 _ => [loss, x, x],
             }
         };
-        // Out of order, and two that are beyond the box.
+        // Not sorted, and with two models outside the box.
         let points = (0..40).rev().map(point);
         let beyond = [[0.2, 1.2, 0.1], [3.0, 0.1, 0.1]];
         Scaled::new(points.chain(beyond), 1.0)
     }
 
     #[test]
-    fn bands_tell_opposed_from_aligned() {
+    fn bands_distinguish_opposed_from_aligned() {
         let scaled = scaled();
         assert_eq!(scaled.points.len(), 40);
         for band in 0..BANDS {
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn no_points_say_nothing() {
+    fn without_models_all_numbers_are_nan() {
         let empty = Scaled::new(std::iter::empty(), 1.0);
         let band = empty.band(3).expect("no points");
         assert!(band.points.is_empty() && band.span.is_nan() && band.correlation.is_nan());

@@ -9,7 +9,7 @@ use crate::stat::number;
 use crate::work::Results;
 use crate::{Effort, Experiment};
 
-/// p1, p2, α0 and batches around the paper's; what it tried itself it does not say.
+/// Values of p1, p2, α0 and batches around the paper's choice. The paper does not list the values that it tried.
 const TRIES: [&str; 4] = [
     "runs=1,2,3",
     "steps=2,3",
@@ -17,7 +17,7 @@ const TRIES: [&str; 4] = [
     "batches=80*1.018,50*1.018;80*1.005",
 ];
 const QUICK: [&str; 2] = ["runs=1,2", "step=0.7,2.1"];
-/// The paper's, for Adult and gender.
+/// The paper's choice for Adult by gender.
 const PAPER: [(&str, &str); 4] = [
     ("runs", "2"),
     ("steps", "3"),
@@ -32,8 +32,8 @@ fn job(effort: Effort) -> Job {
     };
     let mut job = ADULT_GENDER.fit(0, Variant::PfSmgPaper, effort);
     job.name = "tuning/adult-gender".into();
-    // Fronts of 400 points, so that a search takes as long as six fronts of the full size.
-    job.setup.ask.points = Some(job.setup.ask.points.unwrap_or(400));
+    // With fronts of 400 models, a search takes as long as six fronts of full size.
+    job.setup.ask.models = Some(job.setup.ask.models.unwrap_or(400));
     job.kind = Kind::Tune {
         tries: tries.iter().map(ToString::to_string).collect(),
     };
@@ -47,20 +47,20 @@ pub(crate) fn jobs(effort: Effort) -> Vec<Job> {
 pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let job = job(effort);
     let (tuned, cpu_seconds) = results.tuned(&job)?;
-    let points = job.setup.ask.points.unwrap_or(0);
+    let models = job.setup.ask.models.unwrap_or(0);
     let mut draft = Draft::new(
         Experiment::Tuning,
         format!(
-            "`fairfront tune` with the paper's settings of PF-SMG on Adult by gender, seed 0: every combination of p1, p2, \
-             α0 and batches computes a front of at most {points} points on the training rows, and the one whose front has the \
-             most accurate predictor on the validation rows is chosen. {}, {} CPU seconds.",
+            "`fairfront tune` with the paper's settings of PF-SMG on Adult by gender, seed 0. Every combination of p1, p2, α0 \
+             and batches computes a front of at most {models} models on the training rows. The search chooses the \
+             combination whose front has the most accurate model on the validation rows. {} took {} CPU seconds.",
             counted(tuned.trials.len(), "combination"),
             number(cpu_seconds, 0)
         ),
     );
     let mut sheet = Sheet::new(
         "grid",
-        "Every combination, on validation rows. Hypervolume: share of the box up to the loss at x = 0 and twice the \
+        "All combinations, on validation rows. The hypervolume is a share of the box up to the loss at x = 0 and twice the \
          unmitigated model's f2.",
         &[
             "p1",
@@ -69,7 +69,7 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
             "batches",
             "accuracy",
             "hypervolume",
-            "points",
+            "models",
             "",
         ],
     );
@@ -107,20 +107,20 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let paper_accuracy = paper.and_then(|i| tuned.trials[i].accuracy);
     let chosen = tuned.chosen.map_or_else(String::new, |i| {
         let [runs, steps, step, batches] = PAPER.map(|(name, _)| setting(i, name));
-        format!("p1 = {runs}, p2 = {steps}, α0 = {step}, batches {batches}")
+        format!("p1 = {runs}, p2 = {steps}, α0 = {step}, batches `{batches}`")
     });
-    // Two standard errors of an accuracy on the 4,522 validation rows.
+    // Two standard errors of the accuracy on the 4,522 validation rows.
     let telling = 2.0 * (most * (1.0 - most) / 4_522.0).sqrt();
     let is_chosen = paper_accuracy.map(|_| tuned.chosen == paper);
     let as_good = paper_accuracy.map(|accuracy| most - accuracy < telling);
     let verdict = Verdict::of(is_chosen, as_good);
     draft.claim(
         (
-            "Grid search by the most accurate predictor on validation rows gives p1 = 2, p2 = 3, α0 = 2.1.",
-            "these are chosen; in part where they are within two standard errors of what is chosen",
+            "Grid search by the most accurate model on validation rows gives p1 = 2, p2 = 3, α0 = 2.1.",
+            "the search chooses these values; in part if their accuracy is within two standard errors of the chosen one",
         ),
         format!(
-            "{chosen} is chosen with an accuracy of {}; the paper's has {}; all lie between {} and {}",
+            "the search chooses {chosen} with an accuracy of {}; the paper's values have {}; all are between {} and {}",
             number(most, 4),
             number(paper_accuracy.unwrap_or(f64::NAN), 4),
             number(least, 4),
@@ -129,8 +129,8 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
         verdict,
         match verdict {
             Verdict::InPart => format!(
-                "the two differ by less than {} percentage points, twice the standard error on these rows: another draw of \
-                 them may choose otherwise",
+                "the two differ by less than {} percentage points, twice the standard error on these rows, so another draw \
+                 of rows can change the choice",
                 number(100.0 * telling, 1)
             ),
             _ => String::new(),

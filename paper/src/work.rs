@@ -1,4 +1,4 @@
-//! Jobs are done on all threads, one thread each, and what is done stays done.
+//! Runs jobs in parallel, one thread per job, and stores their results.
 
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -23,25 +23,25 @@ use crate::job::{Case, Job, Kind, Variant};
 use crate::reproduce::make_folder;
 use crate::streaming::{Streamed, stream};
 
-/// Folder of results inside that of the experiments.
+/// Subfolder of the job results.
 const RUNS: &str = "runs";
 
-/// Is told what is being done, from several threads.
+/// Receives progress from several threads.
 pub trait Watcher: Sync {
-    /// So many pieces of work are to be done; others are from before.
+    /// The work begins with this many jobs; others were finished before.
     fn begins(&self, jobs: usize, done_before: usize);
 
-    /// One of them is done.
+    /// A job is finished.
     fn ended(&self, name: &str, cpu_seconds: f64);
 
-    /// About how much of the work is done, from 0 to 1; told often.
+    /// The approximate share of finished work, from 0 to 1; called often.
     fn progress(&self, share: f64);
 
-    /// Whether to stop.
+    /// The signal that stops the work.
     fn stop_signal(&self) -> StopSignal;
 }
 
-/// What became of a job, as it is kept.
+/// The stored record of a finished job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     /// Version of the program.
@@ -51,11 +51,11 @@ struct Record {
     result: Kept,
 }
 
-/// What is kept of a result beside a run folder.
+/// The part of a result that is stored in the record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kept {
-    /// A run folder of the job's name has it, with a front of this checksum.
+    /// The result is in the run folder of the job's name, with a front of this checksum.
     Run {
         front_sha256: String,
     },
@@ -63,24 +63,24 @@ enum Kept {
     Tune(Tuned),
 }
 
-/// What a grid search found.
+/// The result of a grid search.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Tuned {
     pub(crate) trials: Vec<TunedTrial>,
     pub(crate) chosen: Option<usize>,
 }
 
-/// One of its combinations.
+/// One combination of a grid search.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TunedTrial {
     pub(crate) settings: Ordered<String>,
-    /// `None` where it has no front.
+    /// `None` without a front.
     pub(crate) accuracy: Option<f64>,
     pub(crate) hypervolume: Option<f64>,
     pub(crate) points: usize,
 }
 
-/// Where results are.
+/// The folder of job results.
 #[derive(Debug, Clone)]
 pub(crate) struct Results {
     folder: PathBuf,
@@ -101,7 +101,7 @@ impl Results {
         self.folder.join(format!("{}.json", job.name))
     }
 
-    /// What was kept of this very job, and its run where it has one.
+    /// The record of exactly this job, with its run if it has one.
     fn record(&self, job: &Job) -> Option<(Record, Option<(RunInfo, FrontTable)>)> {
         let text = std::fs::read_to_string(self.record_path(job)).ok()?;
         let record: Record = serde_json::from_str(&text).ok()?;
@@ -120,13 +120,13 @@ impl Results {
 
     fn expect(&self, job: &Job) -> Result<(Record, Option<(RunInfo, FrontTable)>), Error> {
         let found = self.record(job);
-        found.ok_or_else(|| missing(job, "there is no result; run it again"))
+        found.ok_or_else(|| missing(job, "its result is missing; run it again"))
     }
 
     /// The front of a fit.
     pub(crate) fn front(&self, job: &Job) -> Result<Front, Error> {
         let (record, run) = self.expect(job)?;
-        let (info, table) = run.ok_or_else(|| missing(job, "this is no fit"))?;
+        let (info, table) = run.ok_or_else(|| missing(job, "this job is not a fit"))?;
         Ok(Front {
             info,
             table,
@@ -134,7 +134,7 @@ impl Results {
         })
     }
 
-    /// The fronts of a problem by one solver, seed by seed.
+    /// The fronts of a problem by one solver, in the order of the seeds.
     pub(crate) fn fronts(
         &self,
         case: Case,
@@ -147,7 +147,7 @@ impl Results {
             .collect()
     }
 
-    /// The front of a fit as it is compared, its seconds those of the clock of its thread.
+    /// The front of a fit for a comparison, with the CPU seconds of its thread.
     pub(crate) fn named_front(&self, job: &Job) -> Result<NamedFront, Error> {
         let (record, _) = self.expect(job)?;
         let mut front = NamedFront::read(&self.path(job))?;
@@ -161,20 +161,20 @@ impl Results {
     pub(crate) fn stream(&self, job: &Job) -> Result<Streamed, Error> {
         match self.expect(job)?.0.result {
             Kept::Stream(streamed) => Ok(streamed),
-            _ => Err(missing(job, "this is no stream")),
+            _ => Err(missing(job, "this job is not a stream")),
         }
     }
 
-    /// What a grid search found, and CPU seconds.
+    /// The result of a grid search, and its CPU seconds.
     pub(crate) fn tuned(&self, job: &Job) -> Result<(Tuned, f64), Error> {
         let (record, _) = self.expect(job)?;
         match record.result {
             Kept::Tune(tuned) => Ok((tuned, record.cpu_seconds)),
-            _ => Err(missing(job, "this is no search")),
+            _ => Err(missing(job, "this job is not a grid search")),
         }
     }
 
-    /// Does what is not done yet. Returns whether all of it is done: `false` where it was stopped.
+    /// Runs the unfinished jobs. Returns `false` if the work was stopped.
     pub(crate) fn work(
         &self,
         jobs: Vec<Job>,
@@ -217,17 +217,17 @@ impl Results {
         match failed.len() {
             0 => Ok(!watcher.stop_signal().is_set()),
             n => Err(Error::data(format!(
-                "{} failed ({}); the others are done, and the same command tries these again",
-                counted(n, "piece of work"),
+                "{} failed ({}); run the same command to try again, which does not repeat the finished jobs",
+                counted(n, "job"),
                 failed.join("; ")
             ))),
         }
     }
 
-    /// Does a job on one thread of its own, whose clock says what it took.
+    /// Runs a job on its own thread, whose clock measures the CPU time.
     fn run(&self, job: &Job, watcher: &dyn Watcher, share: &Share) -> Result<(), Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|e| Error::data(format!("no thread can be had: {e}")))?;
+        let pool = pool.map_err(|e| Error::data(format!("cannot start a thread: {e}")))?;
         let mut observer = OfJob {
             stop: watcher.stop_signal(),
             share,
@@ -254,7 +254,7 @@ impl Results {
         Ok(())
     }
 
-    /// What is kept, and CPU seconds without reading and writing; `None` where it was stopped.
+    /// The result, and its CPU seconds without reading and writing; `None` if it was stopped.
     fn result(&self, job: &Job, observer: &mut OfJob) -> Result<Option<(Kept, f64)>, Error> {
         let prepared = job.setup.prepare()?;
         let start = thread_seconds();
@@ -282,7 +282,7 @@ impl Results {
                     settings: trial.settings.clone(),
                     accuracy: trial.end.score().map(|score| score.accuracy),
                     hypervolume: trial.end.score().and_then(|score| score.hypervolume),
-                    points: trial.end.score().map_or(0, |score| score.points),
+                    points: trial.end.score().map_or(0, |score| score.models),
                 };
                 Kept::Tune(Tuned {
                     trials: tuning.trials.iter().map(trial).collect(),
@@ -295,14 +295,14 @@ impl Results {
         Ok(Some((kept, seconds)))
     }
 
-    /// Takes away what there is of a job, whole or damaged, the record first: without it nothing else counts. Returns
-    /// where its run goes.
+    /// Removes earlier results of a job, complete or corrupted. The record goes first, because no result is valid
+    /// without it. Returns the path of the run.
     fn clear(&self, job: &Job) -> Result<PathBuf, Error> {
         let place = self.path(job);
         make_folder(place.parent().unwrap_or(&place))?;
         let gone = |path: &Path, removed: std::io::Result<()>| match removed {
             Err(e) if e.kind() != ErrorKind::NotFound => {
-                let problem = format!("it cannot be removed ({}); remove it by hand", e.kind());
+                let problem = format!("cannot be removed ({}); remove it by hand", e.kind());
                 Err(Error::file(path, problem))
             }
             _ => Ok(()),
@@ -318,7 +318,7 @@ fn missing(job: &Job, problem: &str) -> Error {
     Error::data(format!("{}: {problem}", job.name))
 }
 
-/// How much of each job is done, in thousandths.
+/// The finished share of each job, in thousandths.
 struct Shares<'a> {
     done: Vec<AtomicUsize>,
     weights: Vec<f64>,
@@ -339,7 +339,7 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// How much of one job is done.
+/// The finished share of one job.
 struct Share<'a> {
     all: &'a Shares<'a>,
     job: usize,
@@ -353,7 +353,7 @@ impl Share<'_> {
             watcher,
         } = self.all;
         let own = (1e3 * share.clamp(0.0, 1.0)) as usize;
-        // What comes later in the same job never takes anything back.
+        // The share of a job never falls.
         done[self.job].fetch_max(own, Ordering::Relaxed);
         let done = done
             .iter()
@@ -363,11 +363,11 @@ impl Share<'_> {
     }
 }
 
-/// Tells how far a job is, and its solver when to stop.
+/// Reports the progress of a job and passes the stop signal to its solver.
 struct OfJob<'a> {
     stop: StopSignal,
     share: &'a Share<'a>,
-    /// Whether there is no other fit in the job than the current one.
+    /// Whether the job consists of a single fit.
     one_fit: bool,
 }
 

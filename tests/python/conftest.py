@@ -1,7 +1,6 @@
-"""The command under test and the published data, for tests against independent implementations.
+"""Fixtures for the command under test and the published data.
 
-FAIRFRONT_BIN names the command (by default the debug build), FAIRFRONT_DATA the folder of the
-published files.
+FAIRFRONT_BIN is the path of the command (by default the debug build), FAIRFRONT_DATA the folder of the published files.
 """
 
 import csv
@@ -18,7 +17,7 @@ from seals import sealed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# What the command takes for a missing value unless told otherwise.
+# Strings that mark a missing value by default.
 MISSING = ["", "?", "NA", "N/A", "NaN", "null"]
 
 # Blocks of the documentation that were not run, with the reason.
@@ -26,7 +25,7 @@ LEFT_OUT = []
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Says them aloud."""
+    """Print the blocks that were not run."""
     for line in LEFT_OUT:
         terminalreporter.write_line(line)
 
@@ -46,7 +45,7 @@ class Fairfront:
         self.binary = binary
 
     def run(self, *args, stdin=None, cwd=None, **environment):
-        """The finished process, in a folder, whatever its exit status."""
+        """Run the command and return the finished process, with any exit status."""
         return subprocess.run(
             [self.binary, *map(str, args)],
             input=stdin,
@@ -58,22 +57,22 @@ class Fairfront:
         )
 
     def __call__(self, *args, **options):
-        """What a successful run prints, as bytes."""
+        """Run the command, which must succeed, and return its standard output as bytes."""
         done = self.run(*args, **options)
         assert done.returncode == 0, f"{args}: {done.stderr.decode()}"
         return done.stdout
 
     def error(self, *args, **options):
-        """The one line that a failed run (not one of wrong usage) leaves."""
+        """Run the command, which must fail with exit code 1, and return its one line of error output."""
         done = self.run(*args, **options)
         stderr = done.stderr.decode()
         assert done.returncode == 1, f"{args}: exit {done.returncode}: {stderr}"
         assert stderr.startswith("error: ") and stderr.count("\n") == 1, stderr
         return stderr
 
-    def model(self, run, point, path, **changes):
-        """The model of a point of a run, as written to a file and then changed."""
-        self("select", run, "--id", point, "--model", path, "--force")
+    def model(self, run, model_id, path, **changes):
+        """Write a model of a run to a file, with changes if there are any, and return its content."""
+        self("select", run, "--model-id", model_id, "--model", path, "--force")
         model = json.loads(Path(path).read_text()) | changes
         if changes:
             Path(path).write_text(sealed(model))
@@ -83,24 +82,24 @@ class Fairfront:
         return json.loads(self("inspect", "--json", *args, **options))
 
     def export(self, *args, **options):
-        """The prepared rows as texts, exactly as written."""
+        """Return the prepared rows as strings, exactly as written."""
         written = self("data", "export", *args, "--output", "-", **options).decode()
         header, *rows = csv.reader(io.StringIO(written, newline=""))
         return pd.DataFrame(rows, columns=header, dtype=object)
 
     def rows(self, *args, **options):
-        """All rows of a table, without the column `split`."""
+        """Return all rows of a table, without the column `split`."""
         keep = ["--missing", "keep", "--split", "none"]
         return self.export(*args, *keep, **options).drop(columns="split")
 
     def encoded(self, *args, **options):
-        """The encoded rows: features, label (-1 or 1) and weight as numbers, the rest as strings."""
+        """Return the encoded rows: features, label (-1 or 1) and weight as numbers, the rest as strings."""
         rows = self.export(*args, "--encoded", **options)
         label = rows.columns.get_loc("label")
         features = [c for c in rows.columns[:label] if is_number(rows[c].iloc[0])]
-        # float() reads back exactly what was written; the parsers of pandas may not.
+        # float() restores the written numbers exactly; the parsers of pandas may not.
         rows = rows.astype(dict.fromkeys([*features, "label", "weight"], float))
-        # Losses are written with labels of -1 and 1; the file has 0 and 1.
+        # The formulas of losses use labels -1 and 1; the file has 0 and 1.
         return rows.assign(label=2 * rows["label"] - 1)
 
 
@@ -108,7 +107,7 @@ class Fairfront:
 def fairfront():
     binary = Path(os.environ.get("FAIRFRONT_BIN", REPOSITORY / "target/debug/fairfront"))
     if not binary.is_file():
-        pytest.fail(f"no command at {binary}; build it with cargo build, or set FAIRFRONT_BIN")
+        pytest.fail(f"{binary} does not exist; build it with cargo build, or set FAIRFRONT_BIN")
     return Fairfront(binary.resolve())
 
 
@@ -117,14 +116,14 @@ def data():
     """The folder of the published files."""
     folder = Path(os.environ.get("FAIRFRONT_DATA") or "absent")
     if not folder.is_dir():
-        reason = "FAIRFRONT_DATA does not name the folder of the published data files"
+        reason = "FAIRFRONT_DATA is not the folder of the published data files"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     return folder
 
 
 @pytest.fixture(scope="session")
 def adult(data):
-    """Adult as published, both parts, the dots behind the test part's labels removed."""
+    """Both published files of Adult, without the dots after the labels of the test file."""
     names = (
         "age workclass fnlwgt education education-num marital-status occupation relationship "
         "race sex capital-gain capital-loss hours-per-week native-country income"
@@ -148,7 +147,7 @@ def compas(data):
 
 @pytest.fixture(scope="session")
 def loans(fairfront, tmp_path_factory):
-    """The demo's rows with weights, some of them 0, and in every tenth row no race."""
+    """The demo's rows with weights, some of them 0; race is missing in about every tenth row."""
     rows = fairfront.export("demo(rows=3000)", "--missing-sensitive", "loss-only")
     rng = np.random.default_rng(5)
     weights = np.where(rng.random(len(rows)) < 0.02, 0.0, rng.gamma(2.0, 0.7, len(rows)))

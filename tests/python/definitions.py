@@ -1,4 +1,4 @@
-"""Smooth objectives by their definitions, in numpy."""
+"""Smooth objectives computed from their definitions, in numpy."""
 
 import re
 
@@ -6,9 +6,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr
 
-# Rows of unknown group count for the loss alone.
+# Rows whose group is unknown count only in the loss.
 UNKNOWN = ["--missing-sensitive", "loss-only"]
-# The differences of rates that every run has, by fairlearn's names.
+# The differences between rates that every run has, with fairlearn's names.
 DIFFERENCES = [
     "demographic_parity_difference",
     "equal_opportunity_difference",
@@ -26,7 +26,7 @@ def smooth_range(v, beta):
 
 
 def by_group(split, attribute, output, label=None, shrink=0.0):
-    """Means of the output and shares of the groups, and the mean of all."""
+    """Return the mean output and the share of each group, and the overall mean."""
     known = split.known(attribute)
     rows = known & (split.w > 0) & ((split.y == label) | (label is None))
     of_group = [rows & (split.groups[attribute] == g) for g in set(split.groups[attribute][rows])]
@@ -44,7 +44,7 @@ def spread(means, shares, overall, how, beta):
 
 
 def cvar(losses, shares, alpha, mu):
-    """The mean of the worst 1 - alpha, its corner smooth, less the mean of all."""
+    """Return the smoothed mean of the worst 1 - alpha, minus the overall mean."""
 
     def least(losses):
         sum_at = lambda rho: (
@@ -60,14 +60,14 @@ def cvar(losses, shares, alpha, mu):
 
 RATES = {
     "demographic_parity": [None],
-    "true_positive_rate_parity": [1],
-    "false_positive_rate_parity": [-1],
+    "equal_opportunity": [1],
+    "predictive_equality": [-1],
     "equalized_odds": [1, -1],
 }
 
 
 def parsed(text):
-    """Name and settings of an objective, numbers as such."""
+    """Return the name, attribute and settings of an objective, numbers as floats."""
     kind, attribute, inside = re.fullmatch(r"(\w+)(?:\(([\w:]+)?(?:, )?(.*)\))?", text).groups()
     inside = inside or ""
     if attribute and inside.startswith("="):

@@ -1,20 +1,20 @@
-"""Runs a page of the documentation: its commands and code do what it says, and say what it shows.
+"""Runs a page of the documentation, and compares the output with the output that the page shows.
 
-A page is run from top to bottom in a folder of its own, with `fairfront` and `python` first on the PATH.
+A page runs from top to bottom in its own folder, with `fairfront` and `python` first on the PATH.
 
-- sh: one `bash -e` a block, which has to succeed.
-- text, json, csv, sql directly behind an sh or python block (at most one line that ends in ":" between): what that
-  block says. Every line shown is said, in this order; … stands for anything, clock times for each other.
-- text that begins with "$ ": commands, each with what it says. A command that says "error: " fails.
+- sh: runs in one `bash -e` per block and must succeed.
+- text, json, csv, sql directly after an sh or python block (at most one line that ends in ":" may come between): the
+  output of that block. Every line shown must be printed, in this order; … matches anything, and clock times match each
+  other.
+- text that begins with "$ ": commands with their output. A command whose output has "error: " must fail.
 - python: the blocks of a page share one interpreter.
-- rust: a doc test, so the page has to be one of the facade's.
-- toml: parsed, and written to NAME.toml where the first line is "# NAME.toml".
+- rust: a doc test, so the facade crate must include the page.
+- toml: must parse; is written to NAME.toml if the first line is "# NAME.toml".
 
-Comments steer: `<!-- setup`, shell lines, `-->` is run where it stands, with `<!-- setup python` by the page's
-interpreter. Before a block, `<!-- not run: REASON -->`
-skips it, `<!-- exit N -->` asks for that exit code, `<!-- needs data -->` for the published data sets,
-`<!-- killed when CONDITION -->` kills it once that command succeeds, and `<!-- form -->` says that the text shows a
-shape, and not what a command says.
+Comments control the run. `<!-- setup`, shell lines, `-->` runs these lines at its place; `<!-- setup python` runs
+Python lines in the interpreter of the page. Before a block, `<!-- not run: REASON -->` skips it, `<!-- exit N -->`
+expects that exit code, `<!-- needs data -->` requires the published data sets, `<!-- killed when CONDITION -->` kills
+the block when that command succeeds, and `<!-- form -->` marks a text that is not the output of a command.
 """
 
 import dataclasses
@@ -31,13 +31,13 @@ from pathlib import Path
 
 from conftest import REPOSITORY
 
-# Why a block may be left out.
+# Reasons to skip a block.
 REASONS = [
     "installs software",
     "needs a reader's own program",
     "needs the network",
     "takes long",
-    "waits for ever",
+    "waits forever",
 ]
 OUTPUTS = ["text", "json", "csv", "sql"]
 KINDS = ["sh", "python", "rust", "toml", *OUTPUTS]
@@ -52,31 +52,31 @@ MARKS = [
     ("needs data", re.compile(r"needs (data)")),
     ("form", re.compile(r"(form)")),
 ]
-# Says where a page comes from, to those who would change it.
+# A comment that begins like this names the program that writes the page.
 GENERATED = "generated "
 CLOCK = re.compile(r"\b\d+(\.\d+)? (s|ms|seconds)\b")
 
-# Runs one block after the other; what a block prints and how it failed goes back as a line of JSON.
+# Runs one block after another, and returns the output and the error of each as a line of JSON.
 INTERPRETER = """
 import contextlib, io, json, sys, traceback
-say, names = sys.stdout, {"__name__": "__main__"}
+out, names = sys.stdout, {"__name__": "__main__"}
 for line in sys.stdin:
     page, first, text = json.loads(line)
-    said, error = io.StringIO(), None
+    printed, error = io.StringIO(), None
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             exec(compile("\\n" * (first - 1) + text, page, "exec"), names)
     except BaseException:
         error = traceback.format_exc()
-    print(json.dumps([said.getvalue(), error]), file=say, flush=True)
+    print(json.dumps([printed.getvalue(), error]), file=out, flush=True)
 """
 
 
 class Wrong(Exception):
-    """What is wrong with a block, and at which line of its page."""
+    """A problem with a block, and its line on the page."""
 
-    def __init__(self, line, what):
-        super().__init__(what)
+    def __init__(self, line, problem):
+        super().__init__(problem)
         self.line = line
 
 
@@ -88,12 +88,12 @@ class Block:
     line: int
     text: str = ""
     marks: dict = dataclasses.field(default_factory=dict)
-    # Whether nothing but a line that leads over stands between this block and the one before.
+    # Whether at most one line, which ends in ":", comes between this block and the one before.
     directly: bool = False
 
 
 def parse(text):
-    """All blocks of a page in order; what cannot be understood is said."""
+    """Yield all blocks of a page in order; raise Wrong for a block or comment of an unknown kind."""
     lines = iter(enumerate(text.splitlines(), start=1))
     marks, between = {}, ["the top"]
     for number, line in lines:
@@ -101,9 +101,9 @@ def parse(text):
         if fence:
             indent, kind = fence.groups()
             if indent:
-                raise Wrong(number, "a block within a list is not shown as one in the book; begin it at the left")
+                raise Wrong(number, "the book cannot show a block inside a list; start it at the left margin")
             if kind not in KINDS:
-                raise Wrong(number, f"a block of the kind {kind!r}; there are {', '.join(KINDS)}")
+                raise Wrong(number, f"unknown kind of block {kind!r}; choose one of {', '.join(KINDS)}")
             inside = until(lines, number, "```", "block")
             directly = not between or (len(between) == 1 and between[0].endswith(":"))
             yield Block(kind, number + 1, inside, marks, directly)
@@ -116,37 +116,37 @@ def parse(text):
                 name, value = mark(number, comment.group(1))
                 marks[name] = value
         elif line.lstrip().startswith("<!--"):
-            raise Wrong(number, f"a comment that steers nothing: {line.strip()}")
+            raise Wrong(number, f"unknown comment: {line.strip()}")
         elif line.strip():
             if marks:
-                raise Wrong(number, f"{', '.join(marks)}: there is no block behind it")
+                raise Wrong(number, f"{', '.join(marks)}: no block follows")
             between.append(line)
     if marks:
-        raise Wrong(number, f"{', '.join(marks)}: there is no block behind it")
+        raise Wrong(number, f"{', '.join(marks)}: no block follows")
 
 
-def until(lines, first, end, what):
-    """The lines up to the one that ends a block."""
+def until(lines, first, end, kind):
+    """Return the lines before the one that ends a block."""
     inside = []
     for _, line in lines:
         if line == end:
             return "".join(f"{line}\n" for line in inside)
         inside.append(line)
-    raise Wrong(first, f"a {what} without an end")
+    raise Wrong(first, f"the {kind} has no end")
 
 
 def mark(number, text):
-    """The name and value of a comment."""
+    """Return the name and the value of a comment."""
     for name, pattern in MARKS:
         if found := pattern.fullmatch(text):
             if name == "not run" and found.group(1) not in REASONS:
-                raise Wrong(number, f"not run: {found.group(1)!r} is no reason; there are {', '.join(REASONS)}")
+                raise Wrong(number, f"not run: unknown reason {found.group(1)!r}; choose one of {', '.join(REASONS)}")
             return name, found.group(1)
-    raise Wrong(number, f"a comment that steers nothing: {text}")
+    raise Wrong(number, f"unknown comment: {text}")
 
 
 def plain(text):
-    """Lines less what a clock said, in words or in a column of seconds, and blanks at their ends."""
+    """Yield lines without clock times, in words or in a column of seconds, and without spaces at their ends."""
     column = None
     for line in text.splitlines():
         if header := re.search(r"\bseconds\b", line):
@@ -158,18 +158,18 @@ def plain(text):
         yield re.sub(r" {2,}T", "  T", CLOCK.sub("T", line.rstrip()))
 
 
-def missing(shown, said):
-    """The first line shown that was not said, in order, with its place from 0; … stands for anything."""
-    lines, said = shown.splitlines(), plain(said)
+def missing(shown, printed):
+    """Return the first line shown that was not printed in order, with its position from 0; … matches anything."""
+    lines, printed = shown.splitlines(), plain(printed)
     for place, line in enumerate(plain(shown)):
         pattern = ".*".join(map(re.escape, line.split("…")))
-        if line.strip() not in ["", "…"] and not any(re.fullmatch(pattern, other) for other in said):
+        if line.strip() not in ["", "…"] and not any(re.fullmatch(pattern, other) for other in printed):
             return place, lines[place]
     return None
 
 
 def session(block):
-    """Commands of a text with "$ ", each with its line and the lines that it should say."""
+    """Return the commands of a text with "$ ", each with its line number and the output shown."""
     found = []
     for number, line in enumerate(block.text.splitlines(), start=block.line):
         if line.startswith("$ "):
@@ -182,21 +182,21 @@ def session(block):
 
 
 class Page:
-    """A page on its way from top to bottom."""
+    """A page that runs from top to bottom."""
 
     def __init__(self, path, folder, binary, data=None, facade=""):
         self.path, self.data, self.facade = Path(path), data, facade
         self.name = str(self.path.relative_to(REPOSITORY)) if self.path.is_relative_to(REPOSITORY) else self.path.name
         self.folder, self.python = folder / "page", None
-        # What was left out, as lines for people.
+        # One line per skipped block.
         self.left_out = []
-        # What the last block said; None where it was left out.
-        self.said = None
+        # Output of the last block; None if it was skipped.
+        self.printed = None
         self.environment = environment(folder, binary)
         self.folder.mkdir()
 
     def run(self):
-        """Runs all of it; what is wrong comes back as lines that begin with file and line."""
+        """Run all blocks and return the problems, each as a string that begins with file and line."""
         wrong = []
         try:
             for block in parse(self.path.read_text()):
@@ -204,8 +204,8 @@ class Page:
                     self.block(block)
                 except Wrong as error:
                     wrong.append(f"{self.name}:{error.line}: {error}")
-                    # Nothing can be said of what this block should have said.
-                    self.said = None
+                    # The output of a failed block is not compared.
+                    self.printed = None
         except Wrong as error:
             wrong.append(f"{self.name}:{error.line}: {error}")
         finally:
@@ -215,28 +215,28 @@ class Page:
         return wrong
 
     def block(self, block):
-        why = block.marks.get("not run")
+        reason = block.marks.get("not run")
         if "needs data" in block.marks and not self.data:
-            why = "needs data; set FAIRFRONT_DATA to the folder of the published files"
-        if why:
-            self.left_out.append(f"{self.name}:{block.line}: not run: {why}")
-            self.said = None
+            reason = "needs data; set FAIRFRONT_DATA to the folder of the published files"
+        if reason:
+            self.left_out.append(f"{self.name}:{block.line}: not run: {reason}")
+            self.printed = None
         elif block.kind in OUTPUTS:
             self.shown(block)
         elif block.kind in ["setup", "sh"]:
-            said = self.shell(block.line, block.text, block.marks, int(block.marks.get("exit", 0)))
-            # A setup between a command and what it says is silent.
-            self.said = said if block.kind == "sh" else self.said
+            printed = self.shell(block.line, block.text, block.marks, int(block.marks.get("exit", 0)))
+            # The output of a setup does not count.
+            self.printed = printed if block.kind == "sh" else self.printed
         elif block.kind in ["python", "setup python"]:
-            said = self.interpret(block)
-            self.said = said if block.kind == "python" else self.said
+            printed = self.interpret(block)
+            self.printed = printed if block.kind == "python" else self.printed
         elif block.kind == "toml":
             self.toml(block)
         elif f'{self.name}")]' not in self.facade:
-            raise Wrong(block.line, "no doc test: the facade has no module with the text of this page")
+            raise Wrong(block.line, "not a doc test: the facade crate does not include this page")
 
     def shown(self, block):
-        """What is shown is said, where it is not a shape."""
+        """Check that the lines shown are printed, unless a comment marks them as a form."""
         if "form" in block.marks:
             return
         if block.text.startswith("$ "):
@@ -245,20 +245,20 @@ class Page:
                 number, line, shown = command
                 fails = any(line.startswith("error: ") for line in shown.splitlines())
                 code = block.marks.get("exit") if command is last else None
-                said = self.shell(number, line, block.marks, int(code) if code else None if fails else 0)
-                self.compare(number + 1 + line.count("\n"), shown, said)
+                printed = self.shell(number, line, block.marks, int(code) if code else None if fails else 0)
+                self.compare(number + 1 + line.count("\n"), shown, printed)
         elif not block.directly:
-            raise Wrong(block.line, f"{block.kind} that no command says; mark what is a shape with <!-- form -->")
-        elif self.said is not None:
-            self.compare(block.line, block.text, self.said)
+            raise Wrong(block.line, f"no command prints this {block.kind}; mark it with <!-- form --> if none should")
+        elif self.printed is not None:
+            self.compare(block.line, block.text, self.printed)
 
-    def compare(self, first, shown, said):
-        if lacking := missing(shown, said):
+    def compare(self, first, shown, printed):
+        if lacking := missing(shown, printed):
             place, line = lacking
-            raise Wrong(first + place, f"this line is not said: {line}\nbut:\n{said}")
+            raise Wrong(first + place, f"this line is not printed: {line}\nOutput:\n{printed}")
 
     def shell(self, number, text, marks, code):
-        """What commands say; a code of None stands for any but 0."""
+        """Run commands and return their output; a code of None expects any code except 0."""
         environment = self.environment | ({"FAIRFRONT_DATA": str(self.data)} if "needs data" in marks else {})
         process = subprocess.Popen(
             ["bash", "-e", "-c", text],
@@ -275,32 +275,32 @@ class Page:
             if "killed" in marks:
                 self.kill(number, process, marks["killed"])
                 code = -signal.SIGKILL
-            said, _ = process.communicate(timeout=SECONDS)
+            printed, _ = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
-            raise Wrong(number, f"no end after {SECONDS} seconds: {text}") from None
+            raise Wrong(number, f"still running after {SECONDS} seconds: {text}") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
         if process.returncode != code and (code is not None or process.returncode == 0):
             wanted = "an error" if code is None else code
-            raise Wrong(number, f"exit code {process.returncode} instead of {wanted}: {text}\nwhich says:\n{said}")
-        # At the beginning of a pipe that is no failure.
-        if absent := re.search(r"^bash: .*: command not found$", said, re.MULTILINE):
+            raise Wrong(number, f"exit code {process.returncode} instead of {wanted}: {text}\nOutput:\n{printed}")
+        # Bash does not fail if a command before a pipe is not found.
+        if absent := re.search(r"^bash: .*: command not found$", printed, re.MULTILINE):
             raise Wrong(number, f"{absent.group()}: {text}")
-        return said
+        return printed
 
     def kill(self, number, process, condition):
-        """Kills a command and who feeds it, as soon as the condition holds."""
+        """Kill a command, and the commands that feed it, as soon as the condition holds."""
         end = time.monotonic() + SECONDS
         while subprocess.run(["bash", "-c", condition], cwd=self.folder, capture_output=True).returncode != 0:
             if time.monotonic() > end or process.poll() is not None:
-                raise Wrong(number, f"the command was not killed: this never held: {condition}")
+                raise Wrong(number, f"the command was not killed, because this condition never held: {condition}")
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
 
     def interpret(self, block):
-        """What Python prints."""
+        """Run Python code and return its output."""
         if not self.python:
             self.python = subprocess.Popen(
                 [sys.executable, "-c", INTERPRETER],
@@ -314,10 +314,10 @@ class Page:
         answer = self.python.stdout.readline()
         if not answer:
             raise Wrong(block.line, "the interpreter ended")
-        said, error = json.loads(answer)
+        printed, error = json.loads(answer)
         if error:
-            raise Wrong(block.line, f"{error}\nwhich says:\n{said}")
-        return said
+            raise Wrong(block.line, f"{error}\nOutput:\n{printed}")
+        return printed
 
     def toml(self, block):
         try:
@@ -329,12 +329,12 @@ class Page:
 
 
 def environment(folder, binary):
-    """Variables of a reader who has nothing but the command, Python and an own home."""
+    """Return the environment of a reader with only the command, Python and an empty home folder."""
     programs, home = folder / "bin", folder / "home"
     programs.mkdir()
     home.mkdir()
     (programs / "fairfront").symlink_to(binary)
-    # A link would not find the packages beside it.
+    # Python would not find its packages through a link.
     (programs / "python").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     (programs / "python").chmod(0o755)
     given = {name: value for name, value in os.environ.items() if not name.startswith(("FAIRFRONT_", "XDG_"))}
@@ -343,6 +343,6 @@ def environment(folder, binary):
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "MPLBACKEND": "agg",
-        # Setups take files of the project from here.
+        # Setups read files of the project from here.
         "SOURCES": str(REPOSITORY),
     }

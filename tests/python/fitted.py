@@ -1,4 +1,4 @@
-"""What tests of runs share: a run folder beside the rows it was fitted on."""
+"""Shared code of tests of runs: a run folder with the rows it was fitted on."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 
 EXACT = 1e-12
 SPLITS = ["train", "validation", "test"]
-# How the rows of the fixture `loans` are read.
+# Flags that read the rows of the fixture `loans`.
 LOANS = [
     *("--target", "approved", "--positive", "yes", "--sensitive", "sex", "--sensitive", "race"),
     *("--missing", "savings=mean", "--missing", "occupation=category", "--drop", "split"),
@@ -17,7 +17,7 @@ LOANS = [
 
 
 class Run:
-    """A run folder beside the rows it was fitted on."""
+    """A run folder with the rows it was fitted on."""
 
     def __init__(self, fairfront, folder, spec, objectives=(), settings=("--quiet",)):
         self.folder, self.objectives, self.spec = folder, objectives, spec
@@ -33,18 +33,18 @@ class Run:
         self.splits = {name: self.joined(name) for name in SPLITS}
 
     def joined(self, *names):
-        """The rows of some splits together."""
+        """Return the rows of several splits together."""
         return Split(self, self.rows[self.rows["split"].isin(names)])
 
     def fit(self, folder, *more, **environment):
         objectives = [word for o in self.objectives for word in ("--objective", o)]
-        # The definitions of the tests compare all groups; test_messy_rows.py has the default.
+        # The definitions in the tests compare all groups; test_messy_rows.py tests the default.
         compared = [] if "--min-group" in self.settings else ["--min-group", 0]
         args = [*self.spec, *objectives, *self.settings, *compared, "--out", folder, *more]
         self.fairfront("fit", *args, **environment)
 
-    def points(self, n=8):
-        """Some points of the front from end to end, and the unmitigated model."""
+    def models(self, n=8):
+        """Yield parameters and values of n models spread over the front, then of the unmitigated model."""
         picked = np.unique(np.linspace(0, len(self.table) - 1, n).astype(int))
         for _, row in self.table.iloc[picked].iterrows():
             yield np.array(row["params"]), row.drop("params").to_dict()
@@ -59,28 +59,28 @@ class Split:
         self.z = np.column_stack([rows[run.features].to_numpy(float), np.ones(len(rows))])
         self.y = rows["label"].to_numpy()
         self.w = rows["weight"].to_numpy()
-        # Of the log loss; absent if the first objective sets its own.
+        # The penalty of the log loss; absent if the first objective sets its own.
         self.penalty = run.info.get("penalty", {}).get("chosen")
         self.groups = {a: rows[a].to_numpy(str) for a in run.attributes}
 
     def known(self, attribute):
-        """Rows whose group is known."""
+        """Return which rows have a known group."""
         return self.groups[attribute] != ""
 
 
-def near(seen, expected, what, absolute=0.0):
-    assert seen == pytest.approx(expected, rel=EXACT, abs=absolute), what
+def near(seen, expected, name, absolute=0.0):
+    assert seen == pytest.approx(expected, rel=EXACT, abs=absolute), name
 
 
 def scores(split, params):
-    """Scores and decisions; no score may be so near to 0 that rounding decides."""
+    """Return scores and decisions; no score may be so close to 0 that rounding decides."""
     phi = split.z @ params
     assert not ((0 < abs(phi)) & (abs(phi) < 1e-12)).any()
     return phi, phi >= 0
 
 
 def dominated(values):
-    """For each point whether another one is at least as good everywhere and better somewhere."""
+    """Return for each row whether another row is nowhere larger and somewhere smaller."""
     no_worse = (values[:, None] <= values[None]).all(2)
     better = (values[:, None] < values[None]).any(2)
     return (no_worse & better).any(0)

@@ -1,6 +1,6 @@
-"""What tests of the page share: a run with its page, and the page open in a browser.
+"""Shared code of tests of the report: a run with its report, and the report open in a browser.
 
-The browser is Debian's chromium, or the one that FAIRFRONT_CHROMIUM names.
+The browser is Debian's chromium, or the one at FAIRFRONT_CHROMIUM.
 """
 
 import json
@@ -23,35 +23,35 @@ def absent(reason):
 
 
 class Report:
-    """A run with its page."""
+    """A run with its report."""
 
     def __init__(self, fairfront, folder, *spec):
         self.fairfront, self.folder = fairfront, folder
-        # The page is among the files that a fit leaves.
+        # A fit writes the report, too.
         fairfront("fit", *spec, "--out", folder, "--quiet")
         self.path = folder / "report.html"
         self.info = json.loads((folder / "run.json").read_text())
-        self.table = pq.read_table(folder / "front.parquet").to_pandas()
+        self.table = pq.read_table(folder / "front.parquet").to_pandas().set_index("model_id")
 
     def select(self, *args):
         return json.loads(self.fairfront("select", self.folder, "--json", *args))
 
     def chosen_on_validation(self, *require, rule=()):
-        """What the page chooses: nothing is tested there."""
-        words = [word for text in require for word in ("--require", text)]
+        """Select as the report does, without a test."""
+        words = [word for requirement in require for word in ("--require", requirement)]
         return self.select(*words, "--confidence", "none", *rule)
 
     def fairer(self):
-        """Models whose difference between groups is measurably below the unmitigated model's."""
+        """Return which models have a difference between groups significantly below the unmitigated model's."""
         measures = [m for m in self.info["judged"]["measures"] if m != "1 - accuracy"]
-        # A front in objectives has covariances with decisions, which stand for selection rates.
+        # Covariances, which judge a front in objectives, stand in for selection rates.
         measures = measures or ["demographic_parity_difference(sex)"]
         highs = [f"validation.{m}.change_high" for m in measures]
         return (self.table[highs] < 0).any(axis=1)
 
 
 class Opened:
-    """A page that is open, with everything it complained of or asked for."""
+    """An open report, with its problems and its requests."""
 
     def __init__(self, browser, path, address="", **options):
         options = {"viewport": DESKTOP, "accept_downloads": True} | options
@@ -76,12 +76,12 @@ class Opened:
         if kind is None:
             assert self.problems == []
             outside = [r for r in self.requests if not r.startswith(("data:", "blob:"))]
-            # The page itself, and nothing else.
+            # Only the report itself is requested.
             assert len(outside) == 1 and outside[0].startswith("file:"), outside
 
     @property
     def chosen(self):
-        """The id of the chosen model; none for the unmitigated one."""
+        """The id of the chosen model; None for the unmitigated model."""
         title = self.page.inner_text("#choice-title")
         return None if title == "Unmitigated model" else int(title.removeprefix("Model "))
 
@@ -91,23 +91,22 @@ class Opened:
 
     @property
     def address(self):
-        """What the address keeps, once it does: 150 ms after the last change."""
+        """The fragment of the address, which is updated 150 ms after the last change."""
         self.page.wait_for_timeout(300)
         return self.page.url.partition("#")[2]
 
     def cells(self, within):
-        """Numbers that say which column they are of; percentages as shares."""
+        """Return the numbers that have a column, with this column and the model; percentages as shares."""
         script = (
-            "all => all.map(e => [e.dataset.column, e.textContent, e.closest('tr').dataset.point])"
+            "all => all.map(e => [e.dataset.column, e.textContent, e.closest('tr').dataset.modelId])"
         )
         found = self.page.eval_on_selector_all(f"{within} [data-column]", script)
         assert found
 
-
         def number(text):
             return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
-        return [(c, number(text), point) for c, text, point in found if text != "–"]
+        return [(c, number(text), model_id) for c, text, model_id in found if text != "–"]
 
     def slider(self, label):
         return self.page.get_by_label(label, exact=True)

@@ -8,13 +8,13 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[ \t\r\n]+')
 
 
 def checksum(text):
-    """SHA-256 of a JSON file up to its checksum, without spaces and line ends outside strings."""
+    """Return the SHA-256 of a JSON file up to its checksum, without spaces and line ends outside strings."""
     compact = _TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
     body, found, _ = compact.partition(',"checksum":')
     return hashlib.sha256((body if found else compact.removesuffix("}")).encode()).hexdigest()
 
 
 def sealed(content):
-    """A changed file with the checksum that it has now."""
+    """Return the text of a changed file with its new checksum."""
     text = json.dumps({name: value for name, value in content.items() if name != "checksum"})
     return f'{text[:-1]}, "checksum": "{checksum(text)}"}}\n'

@@ -1,4 +1,4 @@
-"""What tests of streams share: rows that change on the way, and the bytes of a state."""
+"""Shared code of tests of streams: rows that change over time, and the contents of a state."""
 
 import hashlib
 import json
@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 BATCH = 150
-# A front of a few points is found at once; nothing here depends on how good it is.
-QUICK = ["--points", "8", "--set", "sums=4", "--set", "stages=1"]
+# A front of a few models is quick to compute; no test depends on its quality.
+QUICK = ["--models", "8", "--set", "sums=4", "--set", "stages=1"]
 SPEC = [
     *("--target", "approved", "--positive", "yes", "--sensitive", "sex"),
     *("--drop", "district", "--missing", "drop", "--batch", str(BATCH), *QUICK),
@@ -23,12 +23,12 @@ SPEC = [
 
 
 def text_of(rows):
-    """Rows as CSV text."""
+    """Return rows as CSV text."""
     return rows.to_csv(index=False, lineterminator="\n")
 
 
 def changing(fairfront, n=800):
-    """Rows among which a category and a group appear later on."""
+    """Return rows in which a new category and a new group appear later on."""
     rows = fairfront.rows(f"demo(rows={n})")
     at = np.arange(len(rows))
     rows.loc[(at > 1.5 * BATCH) & (at % 7 == 0), "education"] = "apprentice"
@@ -37,7 +37,7 @@ def changing(fairfront, n=800):
 
 
 def with_bad_rows(text):
-    """The same with rows that cannot be used, in the first batch and in later ones."""
+    """Insert unusable rows, in the first batch and in later ones."""
     lines = text.splitlines(keepends=True)
     lines.insert(70, "1,2,3\n")
     lines.insert(200, '33,"Female"x,White\n')
@@ -47,7 +47,7 @@ def with_bad_rows(text):
 
 
 def generations(state):
-    """The folders of all generations that count, oldest first."""
+    """Return the folders of all generations that count, oldest first."""
     found = [p for p in Path(state).iterdir() if re.fullmatch(r"generation-\d+", p.name)]
     return sorted(found)
 
@@ -76,14 +76,14 @@ def rejected(state):
 
 
 def without_seconds(value):
-    """JSON less what a clock said."""
+    """Return JSON without times and checksums."""
     if isinstance(value, dict):
         return {k: without_seconds(v) for k, v in value.items() if k not in ("seconds", "checksum")}
     return [without_seconds(v) for v in value] if isinstance(value, list) else value
 
 
 def contents(state, names=None):
-    """Checksums of all that a stream has come to, by file."""
+    """Return checksums of the results of a stream, by file."""
     state, found = Path(state), {}
     for path in sorted(newest(state).iterdir()):
         if path.name == "run.json":
@@ -98,7 +98,7 @@ def contents(state, names=None):
 
 
 def tree(folder):
-    """All bytes below a folder but the number of who holds the lock."""
+    """Return the bytes of all files below a folder, except the lock."""
     return {
         str(p.relative_to(folder)): p.read_bytes()
         for p in sorted(Path(folder).rglob("*"))
@@ -113,15 +113,15 @@ def start(fairfront, *args, stdin=subprocess.DEVNULL, **options):
     )
 
 
-def wait_until(condition, what, seconds=30):
+def wait_until(condition, event, seconds=30):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        assert time.monotonic() < end, f"{event}: not within {seconds} s"
         time.sleep(0.02)
 
 
 def interrupt(process):
-    """Ctrl-C; what was said."""
+    """Send Ctrl-C and return the output."""
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err.decode()
@@ -133,7 +133,7 @@ def is_root():
 
 
 def all_at_once(fairfront, text, folder):
-    """The state of a stream of one file, read by one thread."""
+    """Return the state of a stream of one file, read by one thread."""
     (folder / "rows.csv").write_text(text)
     state = folder / "state"
     fairfront("stream", state, folder / "rows.csv", *SPEC, "--quiet", "--threads", 1)

@@ -1,6 +1,6 @@
-"""Certified choices against independent computations: counts by pandas, p-values by brute force and scipy.
+"""Certified choices compared with independent computations: counts by pandas, p-values by brute force and scipy.
 
-Intervals are compared with a bootstrap in numpy; their coverage is measured by bench/choice.py.
+Intervals are compared with a bootstrap in numpy; bench/choice.py measures their coverage.
 """
 
 import itertools
@@ -35,7 +35,7 @@ def selected(fairfront, run, *args):
 
 
 def decisions(run, split):
-    """Decisions of all models on the rows of a split, with these rows."""
+    """Return the rows of a split and the decisions of all models on them."""
     rows = run.rows[run.rows["split"] == split]
     params = np.array(run.table["params"].tolist())
     scores = rows[run.features].to_numpy(float) @ params[:, :-1].T + params[:, -1]
@@ -43,7 +43,7 @@ def decisions(run, split):
 
 
 def score_test(x, n, limit):
-    """Farrington and Manning's p-value of H: p_a - p_b >= limit, its restricted maximum by search."""
+    """Return Farrington and Manning's p-value of H: p_a - p_b >= limit; a search finds the restricted maximum."""
     rates = np.array(x) / np.array(n)
 
     def likelihood(p):
@@ -61,7 +61,7 @@ def score_test(x, n, limit):
 
 
 def p_values(run, split, limit):
-    """Of all models, the largest over ordered pairs of groups."""
+    """Return the p-value of each model, the largest over ordered pairs of groups."""
     rows, chosen = decisions(run, split)
     groups = [chosen[(rows["sex"] == group).to_numpy()] for group in sorted(rows["sex"].dropna().unique())]
     found = []
@@ -79,10 +79,10 @@ def test_p_values_order_and_certified_models_are_recomputed(fairfront, hidden):
     assert test["rows"]["split"] == "certify"
     on_order, on_certify = p_values(hidden, "validation", 0.1), p_values(hidden, "certify", 0.1)
     for tested in test["tested"]:
-        # The search finds the restricted maximum to half of the digits, on a flat top.
-        assert tested["p_value"] == pytest.approx(on_certify[tested["model"]], rel=1e-5, abs=1e-12)
-        assert tested["order_p_value"] == pytest.approx(on_order[tested["model"]], rel=1e-5, abs=1e-12)
-    # Nondominated in accuracy and p-value on validation rows, smallest p-value first.
+        # The likelihood is flat at its maximum, so the search finds it to half of the digits.
+        assert tested["p_value"] == pytest.approx(on_certify[tested["model_id"] - 1], rel=1e-5, abs=1e-12)
+        assert tested["order_p_value"] == pytest.approx(on_order[tested["model_id"] - 1], rel=1e-5, abs=1e-12)
+    # Models that are nondominated in accuracy and p-value on validation rows, smallest p-value first.
     accuracy = hidden.table["validation.accuracy"].to_numpy()
     best = [
         m
@@ -95,13 +95,13 @@ def test_p_values_order_and_certified_models_are_recomputed(fairfront, hidden):
         )
     ]
     order = sorted(best, key=lambda m: on_order[m])
-    tested = [t["model"] for t in test["tested"]]
-    # Of models that are equal in both, one is tested.
+    tested = [t["model_id"] - 1 for t in test["tested"]]
+    # Only one of several models that are equal in both is tested.
     pairs = list(dict.fromkeys((on_order[m], accuracy[m]) for m in order))[: len(tested)]
     assert [(on_order[m], accuracy[m]) for m in tested] == pairs
     certified = list(itertools.takewhile(lambda m: on_certify[m] <= 0.05, tested))
-    assert sorted(certified) == test["certified"] and certified
-    assert said["id"] == max(certified, key=lambda m: accuracy[m])
+    assert [m + 1 for m in sorted(certified)] == test["certified"] and certified
+    assert said["model_id"] - 1 == max(certified, key=lambda m: accuracy[m])
 
 
 def test_ratios_rates_and_accuracy(fairfront, hidden):
@@ -109,12 +109,12 @@ def test_ratios_rates_and_accuracy(fairfront, hidden):
     right = (chosen == (rows["label"].to_numpy()[:, None] > 0)).sum(axis=0)
     said = selected(fairfront, hidden, "--require", "accuracy >= 0.65")
     for tested in said["test"]["tested"]:
-        expected = stats.binom.sf(right[tested["model"]] - 1, len(rows), 0.65)
+        expected = stats.binom.sf(right[tested["model_id"] - 1] - 1, len(rows), 0.65)
         assert tested["p_value"] == pytest.approx(expected, rel=1e-8, abs=1e-300)
     said = selected(fairfront, hidden, "--require", "selection_rate(sex=Female) >= 0.4")
     women = chosen[(rows["sex"] == "Female").to_numpy()]
     for tested in said["test"]["tested"]:
-        expected = stats.binom.sf(women[:, tested["model"]].sum() - 1, len(women), 0.4)
+        expected = stats.binom.sf(women[:, tested["model_id"] - 1].sum() - 1, len(women), 0.4)
         assert tested["p_value"] == pytest.approx(expected, rel=1e-8, abs=1e-300)
     limit = 0.7
     said = selected(fairfront, hidden, "--require", f"demographic_parity_ratio(sex) >= {limit}")
@@ -122,7 +122,7 @@ def test_ratios_rates_and_accuracy(fairfront, hidden):
     for tested in said["test"]["tested"]:
         worst = 0
         for a, b in itertools.permutations(groups):
-            x, n = [g[:, tested["model"]].sum() for g in (a, b)], np.array([len(a), len(b)])
+            x, n = [g[:, tested["model_id"] - 1].sum() for g in (a, b)], np.array([len(a), len(b)])
 
             def likelihood(p):
                 return -stats.binom.logpmf(x[0], n[0], limit * p) - stats.binom.logpmf(x[1], n[1], p)
@@ -133,7 +133,7 @@ def test_ratios_rates_and_accuracy(fairfront, hidden):
         assert tested["p_value"] == pytest.approx(worst, rel=1e-4, abs=1e-12)
 
 
-def test_the_exact_test_is_that_of_clopper_and_pearson(fairfront, hidden):
+def test_the_exact_test_agrees_with_clopper_and_pearson(fairfront, hidden):
     said = selected(fairfront, hidden, "--require", PARITY, "--exact")
     assert said["test"]["test"] == "exact"
     rows, chosen = decisions(hidden, "certify")
@@ -141,7 +141,7 @@ def test_the_exact_test_is_that_of_clopper_and_pearson(fairfront, hidden):
     for tested in said["test"]["tested"]:
         worst = 0
         for a, b in itertools.permutations(groups):
-            x, n = [g[:, tested["model"]].sum() for g in (a, b)], [len(a), len(b)]
+            x, n = [g[:, tested["model_id"] - 1].sum() for g in (a, b)], [len(a), len(b)]
 
             def room(delta):
                 upper = stats.beta.ppf(1 - delta / 2, x[0] + 1, n[0] - x[0])
@@ -164,10 +164,10 @@ def test_uses_are_logged_and_spend_confidence(fairfront, shown):
     certified = first["certified"]
     table = shown.table
     high = table["test.demographic_parity_difference(sex).band_high"]
-    assert certified == [m for m in range(len(table)) if high[m] <= 0.1]
+    assert certified == [m + 1 for m in range(len(table)) if high[m] <= 0.1]
 
 
-def test_a_requirement_before_the_fit_is_certified_and_travels(fairfront, tmp_path):
+def test_a_requirement_before_the_fit_is_certified_and_stored_with_the_model(fairfront, tmp_path):
     run, model = tmp_path / "run", tmp_path / "model.json"
     table = "demo(rows=12000)"
     fairfront("fit", table, "--quiet", "--out", run, "--require", PARITY)
@@ -179,18 +179,18 @@ def test_a_requirement_before_the_fit_is_certified_and_travels(fairfront, tmp_pa
     assert stored == said["certificate"] and stored["verdict"] == "certified"
     fairfront("data", "export", "demo(rows=300, seed=9)", "-o", tmp_path / "new.csv")
     audit = fairfront("predict", model, tmp_path / "new.csv", "--audit").decode()
-    assert "Required of this model when it was chosen" in audit and "certified: " + PARITY in audit
-    # Without a test, the label is another.
+    assert "Requirements when this model was selected" in audit and "certified: " + PARITY in audit
+    # Without a test, the verdict differs.
     fairfront("select", run, "--require", PARITY, "--confidence", "none", "--model", model, "--force")
     assert json.loads(model.read_text())["certificate"]["verdict"] == "not-certified"
-    # The log outlives the run.
+    # The log stays if the run is replaced.
     fairfront("fit", table, "--quiet", "--out", run, "--force")
     lines = (run / "certificates.jsonl").read_text().splitlines()
     assert len(lines) == 1
     assert fairfront.run("verify", run).returncode == 0
 
 
-def test_broken_requests_are_refused_and_lose_nothing(fairfront, hidden, tmp_path):
+def test_wrong_requests_are_rejected_and_change_nothing(fairfront, hidden, tmp_path):
     before = {path.name: path.read_bytes() for path in hidden.folder.iterdir()}
     wrong = [
         (2, "between 0 and 1", "--require", PARITY, "--confidence", "1"),
@@ -200,7 +200,7 @@ def test_broken_requests_are_refused_and_lose_nothing(fairfront, hidden, tmp_pat
         (2, "cannot be certified", "--require", "demographic_parity(sex) <= 0.6"),
         (2, "a requirement on test rows", "--require", "test.accuracy >= 0.6"),
         (2, "use <=", "--require", "demographic_parity_difference(sex) >= 0.6"),
-        (2, "there is no", "--require", "selection_rate(sex=Martian) >= 0.1"),
+        (2, "the run has no", "--require", "selection_rate(sex=Martian) >= 0.1"),
         (2, "--exact", "--require", PARITY, "--exact", "--confidence", "none"),
         (2, "--require", "--confidence", "0.9"),
         (4, "comes closest", "--require", "demographic_parity_difference(sex) <= 0.0001"),
@@ -213,7 +213,7 @@ def test_broken_requests_are_refused_and_lose_nothing(fairfront, hidden, tmp_pat
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed <= {"certificates.jsonl"}
     done = fairfront.run("fit", "demo(rows=40)", "--split", "97/1/1/1", "--out", tmp_path / "r", "--quiet")
-    assert done.returncode != 0 and b"leave none to certify on" in done.stderr
+    assert done.returncode != 0 and b"rows to certify on" in done.stderr
     done = fairfront.run("fit", "demo(rows=400)", "--split", "none", "--require", PARITY, "--out", tmp_path / "r")
     assert done.returncode == 2 and b"no rows to certify on" in done.stderr
     log = hidden.folder / "certificates.jsonl"
@@ -240,7 +240,7 @@ def test_a_group_without_certifying_rows_is_named(fairfront, tmp_path):
     args = ["fit", table, *spec, "--quiet", "--out", tmp_path / "r"]
     done = fairfront.run(*args, "--require", "demographic_parity_difference(group) <= 0.3")
     assert done.returncode == 4 and b"the test rows have no rows of group=c" in done.stderr
-    # The fit itself is not lost.
+    # The run is written anyway.
     assert (tmp_path / "r" / "run.json").is_file()
 
 
@@ -257,7 +257,8 @@ def test_intervals_agree_with_a_bootstrap_in_numpy(shown):
     q = np.quantile(np.abs((right - rate.mean(axis=0)) / error).max(axis=1), 0.95)
     table = shown.table
     half = (table["test.accuracy.band_high"] - table["test.accuracy.band_low"]) / 2
-    # The band is Wilson's interval with q in place of 1.96, which at these sizes is ± q standard errors. Two quantiles of 1,000 replicates each, both with a standard error of about 3%.
+    # The band is Wilson's interval with q instead of 1.96; with this many rows it is about ± q standard errors. Both
+    # quantiles come from 1,000 replicates and have a standard error of about 3%.
     assert np.allclose(half, q * error, rtol=0.12)
     wilson = [stats.binomtest(int(k), len(rows)).proportion_ci(0.95, "wilson") for k in rate.sum(axis=0)]
     assert np.allclose(table[["test.accuracy.low", "test.accuracy.high"]], [(w.low, w.high) for w in wilson], rtol=1e-9)
@@ -279,25 +280,25 @@ def test_intervals_agree_with_a_bootstrap_in_numpy(shown):
         for m in range(chosen.shape[1])
     ]
     expected = 1 - np.array(better).mean(axis=1)
-    # Five standard errors of a share of 1,000 replicates, twice.
+    # Five standard errors of the difference between two shares of 1,000 replicates.
     assert np.allclose(share, expected, atol=0.12)
 
 
-def test_a_stream_keeps_its_uses(fairfront, tmp_path):
+def test_a_stream_counts_uses_by_rows(fairfront, tmp_path):
     rows, state = tmp_path / "rows.csv", tmp_path / "state"
     fairfront("data", "export", "demo(rows=9000)", "-o", rows)
     spec = ["--target", "approved", "--positive", "yes", "--sensitive", "sex", "--drop", "split,race"]
-    spec += ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+    spec += ["--objective", "log_loss", "--objective", "score_covariance(sex)"]
     lines = rows.read_text().splitlines(keepends=True)
     parts = []
     for i, (start, end) in enumerate([(1, 5000), (5000, 9001)]):
         parts.append(tmp_path / f"part{i}.csv")
         parts[-1].write_text(lines[0] + "".join(lines[start:end]))
-    fairfront("stream", state, parts[0], *spec, "--batch", "2000", "--points", "40", "--quiet", "--flush")
+    fairfront("stream", state, parts[0], *spec, "--batch", "2000", "--models", "40", "--quiet", "--flush")
     first = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]
     fairfront("stream", state, parts[1], "--quiet", "--flush")
     second = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]
-    # More rows are other rows: their first use.
+    # After more rows have arrived, the rows differ, and this is their first use.
     assert first["rows"]["fingerprint"] != second["rows"]["fingerprint"]
     assert first["use"] == second["use"] == 1
     assert len((state / "certificates.jsonl").read_text().splitlines()) == 2

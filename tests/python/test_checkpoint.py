@@ -1,6 +1,6 @@
-"""A fit that is killed at any moment and gone on with ends in the bytes of one that never was.
+"""A fit that is killed at any moment and resumed ends with the same bytes as an uninterrupted fit.
 
-FAIRFRONT_KILLS says how many kills there are at least (8 unless told).
+FAIRFRONT_KILLS is the minimum number of kills (default: 8).
 """
 
 import json
@@ -15,12 +15,12 @@ import pytest
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "8"))
 FILES = ["encoding.json", "front.parquet", "report.html", "run.json", "tallies.json"]
 # A front that takes a second or two.
-FIT = ["synthetic:3(rows=2000)", "--solver", "pf-smg", "--polish", "--points", "1000000"]
+FIT = ["synthetic:3(rows=2000)", "--solver", "pf-smg", "--polish", "--models", "1000000"]
 FIT += ["--set", "max-steps=240", "--set", "patience=0", "--seed", "3"]
 
 
 def content(run):
-    """The bytes of front and encoding, and what run.json says but for seconds."""
+    """Return the bytes of front and encoding, and the content of run.json without times."""
     assert sorted(p.name for p in run.iterdir()) == FILES
     said = json.loads((run / "run.json").read_text())
     assert said.pop("seconds") and said.pop("checksum")
@@ -28,7 +28,7 @@ def content(run):
     return [(run / name).read_bytes() for name in FILES[:2]], said
 
 
-# The same fit, too long to finish before a test stops it.
+# The same fit, which takes too long to finish before a test stops it.
 ENDLESS = ["max-steps=1000000" if part == "max-steps=240" else part for part in FIT]
 
 
@@ -40,7 +40,7 @@ def start(fairfront, run, *more, fit=FIT):
 
 @pytest.fixture(scope="module")
 def whole(fairfront, tmp_path_factory):
-    """The run that was never killed, and how long it took."""
+    """Content and duration of an uninterrupted run."""
     run = tmp_path_factory.mktemp("whole") / "run"
     before = time.monotonic()
     fairfront("fit", *FIT, "--out", run, "--quiet", "--threads", 2)
@@ -55,7 +55,7 @@ def test_checkpoints_change_nothing(fairfront, whole, tmp_path):
 
 
 def test_kills(fairfront, whole, tmp_path):
-    """Killed at random moments, until there were enough of them and a run is done."""
+    """Kill fits at random moments until there are enough kills and the last run is complete."""
     expected, seconds = whole
     rng = random.Random(KILLS)
     kills = finished = 0
@@ -63,7 +63,7 @@ def test_kills(fairfront, whole, tmp_path):
         run = tmp_path / f"run-{finished}"
         first = True
         while True:
-            # Now and then it dies before it has done anything, and mostly half way.
+            # Some kills come before the fit does anything, most of them halfway.
             limit = rng.choice([0.05, 0.5 * seconds, seconds]) * rng.random()
             if kills >= KILLS:
                 limit = 60
@@ -83,7 +83,7 @@ def test_kills(fairfront, whole, tmp_path):
                 known = {"checkpoint", "encoding.json", "front.parquet", "tallies.json"}
                 names = {p.name for p in run.iterdir()}
                 assert {name for name in names if not name.startswith(".fairfront-")} <= known
-                # A run that is committed can be read.
+                # A committed run can be read.
                 if "checkpoint" in names and ".fairfront-finished" not in names:
                     error = fairfront.error("show", run)
                     assert "not finished" in error and "--resume" in error
@@ -95,12 +95,12 @@ def test_kills(fairfront, whole, tmp_path):
 
 
 def test_interrupt(fairfront, whole, tmp_path):
-    """Ctrl-C keeps the front so far, and what it takes to go on to the whole one."""
+    """Ctrl-C keeps the current front, and a checkpoint from which the fit can resume."""
     expected, seconds = whole
     run = tmp_path / "run"
     process = start(fairfront, run, "--checkpoint-every", 0.05)
     deadline = time.monotonic() + 30
-    # Once the solver has kept a state.
+    # Wait until the solver has stored a state.
     while not list(run.glob("checkpoint/generation-*/solver.bin")):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
@@ -114,7 +114,7 @@ def test_interrupt(fairfront, whole, tmp_path):
     refused = fairfront.error("fit", *FIT, "--out", run)
     assert "--resume" in refused and "--force" in refused
 
-    # What determines the result must be the same; what differs is named.
+    # Settings that determine the result must be the same; the error names the one that differs.
     other = fairfront.run("fit", *FIT[:-1], 4, "--out", run, "--resume")
     assert other.returncode == 2
     said = "error: --seed was 3 when the checkpoint was written, now 4; "
@@ -125,7 +125,7 @@ def test_interrupt(fairfront, whole, tmp_path):
 
 
 def test_time_limit(fairfront, whole, tmp_path):
-    """Slices of time, one after the other; longer ones, so that a busy machine comes to an end too."""
+    """The fit resumes after each time limit. The limits grow, so that a busy machine finishes too."""
     expected, seconds = whole
     run = tmp_path / "run"
     keep = ["--checkpoint-every", 0.02, "--quiet"]
@@ -138,7 +138,7 @@ def test_time_limit(fairfront, whole, tmp_path):
     assert content(run) == expected
 
 
-def test_one_at_a_time(fairfront, tmp_path):
+def test_only_one_process_uses_a_run_folder(fairfront, tmp_path):
     run = tmp_path / "run"
     process = start(fairfront, run, "--checkpoint-every", 0.01, fit=ENDLESS)
     try:
@@ -153,7 +153,7 @@ def test_one_at_a_time(fairfront, tmp_path):
         process.wait()
 
 
-def test_nothing_to_go_on_from(fairfront, whole, tmp_path):
+def test_resume_without_a_checkpoint(fairfront, whole, tmp_path):
     run = tmp_path / "run"
     done = fairfront.run("fit", *FIT, "--out", run, "--resume")
     assert done.returncode == 0

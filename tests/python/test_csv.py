@@ -1,4 +1,4 @@
-"""CSV in all its dialects, read by the command and by pandas."""
+"""CSV files in many dialects, read by the command and by pandas."""
 
 import csv
 import gzip
@@ -15,16 +15,16 @@ WORDS = ["plain", "two words", "a, b", 'a "quote"', "semi;colon", "bar|bar", "é
 
 
 def quoted(name):
-    """A name as the command line takes it."""
+    """Quote a name for the command line."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def check(fairfront, path, *args, stdin=None, **options):
-    """Every field read as text must be what pandas reads, but for white space at its ends."""
+    """Every field, read as a string, must be the one that pandas reads, except for white space at its ends."""
     expected = pd.read_csv(path, dtype=str, na_filter=False, **options)
-    missing = [text.lower() for text in MISSING]
-    expected = expected.map(lambda text: text.strip(" \t\r\n\f"))
-    expected = expected.map(lambda text: "" if text.lower() in missing else text)
+    missing = [mark.lower() for mark in MISSING]
+    expected = expected.map(lambda field: field.strip(" \t\r\n\f"))
+    expected = expected.map(lambda field: "" if field.lower() in missing else field)
     types = [part for name in expected for part in ("--type", f"{quoted(name)}=categorical")]
     source = path if stdin is None else "-"
     seen = fairfront.rows(source, *types, *args, stdin=stdin)
@@ -53,7 +53,7 @@ def test_separators_quoting_and_line_ends(fairfront, tmp_path, separator, line_e
 
 
 @pytest.mark.parametrize("separator", ",;\t|")
-def test_quotes_within_plain_fields(fairfront, tmp_path, separator):
+def test_quotes_inside_unquoted_fields(fairfront, tmp_path, separator):
     path = tmp_path / "t.csv"
     lines = [["id", "size"], ["1", 'a 5" pipe'], ["2", 'say "hi"'], ["3", "it's"]]
     path.write_text("".join(separator.join(line) + "\n" for line in lines))
@@ -69,7 +69,7 @@ def random_text(choose, longest):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_tables(fairfront, tmp_path, seed):
-    """Texts with separators, quotes, line ends and signs of all scripts."""
+    """Strings with separators, quotes, line ends and characters of many scripts."""
     choose = random.Random(seed)
     n_columns, n_rows = choose.randrange(2, 7), choose.randrange(1, 40)
     names = []
@@ -84,7 +84,7 @@ def test_random_tables(fairfront, tmp_path, seed):
         [names, *rows],
         delimiter=separator,
         quoting=choose.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-        # Both signs, so that the writer quotes fields that hold either of them.
+        # Both characters, so that the writer quotes fields that contain either of them.
         lineterminator="\r\n",
     )
     given = "tab" if separator == "\t" else separator
@@ -92,10 +92,10 @@ def test_random_tables(fairfront, tmp_path, seed):
 
 
 def test_a_long_file(fairfront, tmp_path):
-    """Many chunks, with line ends and quotes inside fields near their ends."""
+    """Many chunks, with line ends and quotes inside fields near the ends of chunks."""
     choose = random.Random(1)
-    texts = [random_text(choose, 30) for _ in range(900)]
-    rows = [[str(i), choose.choice(texts), f"{choose.random():.6f}"] for i in range(40_000)]
+    words = [random_text(choose, 30) for _ in range(900)]
+    rows = [[str(i), choose.choice(words), f"{choose.random():.6f}"] for i in range(40_000)]
     path = tmp_path / "t.csv"
     write(path, [["id", "text", "x"], *rows])
     assert path.stat().st_size > 4 * 2**18
@@ -103,7 +103,7 @@ def test_a_long_file(fairfront, tmp_path):
 
 
 def test_random_files_of_pandas(fairfront, tmp_path):
-    """Types found by looking: numbers come back as the numbers they were."""
+    """Types are detected, and numbers are restored exactly."""
     rng = np.random.default_rng(3)
     n = 12_000
     frame = pd.DataFrame(
@@ -119,7 +119,7 @@ def test_random_files_of_pandas(fairfront, tmp_path):
     frame.to_csv(path, index=False)
     seen = fairfront.rows(path)
     for column in ["whole", "small", "real", "gaps"]:
-        # Texts of numbers are read to the nearest f64, as Python does.
+        # Numbers are read as the nearest f64, as in Python.
         expected = [v if pd.isna(v) else float(v) for v in frame[column].tolist()]
         np.testing.assert_array_equal(seen[column].replace("", "nan").astype(float), expected)
     assert list(seen["word"]) == list(frame["word"])
@@ -134,14 +134,14 @@ def test_spellings_of_numbers(fairfront, tmp_path):
     assert list(seen) == list(pd.read_csv(path)["x"])
 
 
-@pytest.mark.parametrize("text", ["00501", "1_000", "0x10", "1,5", "inf", "1e999", "½", "1 2"])
-def test_what_is_no_number(fairfront, tmp_path, text):
+@pytest.mark.parametrize("field", ["00501", "1_000", "0x10", "1,5", "inf", "1e999", "½", "1 2"])
+def test_strings_that_are_not_numbers(fairfront, tmp_path, field):
     path = tmp_path / "t.csv"
-    path.write_text(f'x,y\n"{text}",1\n7,2\n"{text}",3\n')
-    assert list(fairfront.rows(path)["x"]) == [text, "7", text]
+    path.write_text(f'x,y\n"{field}",1\n7,2\n"{field}",3\n')
+    assert list(fairfront.rows(path)["x"]) == [field, "7", field]
 
 
-def test_missing_values_are_those_of_pandas(fairfront, tmp_path):
+def test_missing_values_agree_with_pandas(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,w\n1,a\n?,?\nNA,N/A\nNaN,null\n,\n2,b\n")
     expected = pd.read_csv(path, keep_default_na=False, na_values=MISSING).isna().sum()
@@ -151,8 +151,8 @@ def test_missing_values_are_those_of_pandas(fairfront, tmp_path):
     path.write_text("x,w\n1,a\n-9,None\n-9.0,?\n3,b\n")
     own = ["--missing-value", "-9", "--missing-value", "none"]
     for given, default in [([], MISSING), (["--no-default-missing"], [])]:
-        texts = [*default, "-9", "None"]
-        expected = pd.read_csv(path, keep_default_na=False, na_values=texts).isna().sum()
+        marks = [*default, "-9", "None"]
+        expected = pd.read_csv(path, keep_default_na=False, na_values=marks).isna().sum()
         seen = fairfront.inspect(path, *own, *given)["columns"]
         assert {c["name"]: c["missing"] for c in seen} == expected.to_dict()
 
@@ -172,7 +172,7 @@ def test_spaces_after_separators(fairfront, tmp_path):
     check(fairfront, path, skipinitialspace=True)
 
 
-def test_blank_lines_and_no_line_end_at_the_end(fairfront, tmp_path):
+def test_blank_lines_and_a_missing_last_line_end(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('\n\nid,w\n\n1,a\n\n\n2,"b"\n3,c')
     check(fairfront, path)
@@ -182,7 +182,7 @@ def test_comment_lines(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("# made by hand\n# twice\nid,w\n1,#a\n#2,b\n")
     check(fairfront, path, skiprows=2)
-    # A header is none, whatever its first name.
+    # A header is not a comment, whatever its first name is.
     for header in ["#id,w,n", '#id,"the\nword",n', '|id,"the\nword",n']:
         path.write_text(f"{header}\n1,a,2\n3,b,4\n")
         check(fairfront, path)
@@ -195,7 +195,7 @@ def test_gzip(fairfront, tmp_path):
     whole = text.getvalue().encode()
     path.write_bytes(gzip.compress(whole))
     check(fairfront, path)
-    # Several members are one file, and the name does not matter.
+    # Several gzip members form one file, and the file name does not matter.
     path.write_bytes(gzip.compress(whole[:40]) + gzip.compress(whole[40:]))
     check(fairfront, path)
     check(fairfront, path.rename(tmp_path / "t.txt"), compression="gzip")
@@ -240,7 +240,7 @@ def test_an_unnamed_first_column_that_counts_is_an_index(fairfront, tmp_path):
 
 
 def test_several_files(fairfront, tmp_path):
-    """With the same columns in any order, in any dialect."""
+    """The files have the same columns, in any order and in any dialect."""
     rows = small_table()
     write(tmp_path / "1.csv", rows)
     write(tmp_path / "2.csv", [row[::-1] for row in rows], delimiter=";", lineterminator="\n")
@@ -254,11 +254,11 @@ def test_several_files(fairfront, tmp_path):
         assert len(fairfront.rows(file, other, *types)) == 2 * len(rows) - 2
 
     write(tmp_path / "5.csv", [row[:2] for row in rows])
-    assert "lacks" in fairfront.error("inspect", files[0], tmp_path / "5.csv")
+    assert "it does not have" in fairfront.error("inspect", files[0], tmp_path / "5.csv")
 
 
 @pytest.mark.parametrize(
-    "content, says",
+    "content, problem",
     [
         (b"", "empty"),
         (b"a,b\n", "no rows"),
@@ -268,12 +268,12 @@ def test_several_files(fairfront, tmp_path):
         ("a,b\n1,é\n".encode("latin-1"), "UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b"a,b\n1,\x00\n", "not a text"),
-        (gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], "cut off"),
+        (gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], "truncated"),
         (gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:20] + b"\xff" * 20, "error"),
     ],
-    ids="empty header short long unclosed latin-1 utf-16 nul gzip-cut gzip-damaged".split(),
+    ids="empty header short long unclosed latin-1 utf-16 nul gzip-truncated gzip-corrupted".split(),
 )
-def test_what_is_no_table_is_refused_in_one_line(fairfront, tmp_path, content, says):
+def test_a_broken_table_is_rejected_in_one_line(fairfront, tmp_path, content, problem):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    assert says in fairfront.error("inspect", path)
+    assert problem in fairfront.error("inspect", path)

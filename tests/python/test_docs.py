@@ -1,4 +1,4 @@
-"""Every command and piece of code of the documentation runs, and says what the page shows."""
+"""Every command and every piece of code in the documentation runs, and prints the output that the page shows."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from conftest import LEFT_OUT, REPOSITORY
 from docpage import REASONS, Page
 
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
+PAGES = ["README.md", *sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))]
 FACADE = (REPOSITORY / "crates/fairfront/src/lib.rs").read_text()
 
 
@@ -19,17 +19,17 @@ def published():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_does_what_it_says(name, fairfront, published, tmp_path):
+def test_a_page_runs_and_prints_its_output(name, fairfront, published, tmp_path):
     page = Page(REPOSITORY / name, tmp_path, fairfront.binary, published, FACADE)
     wrong = page.run()
     LEFT_OUT.extend(page.left_out)
     if os.environ.get("CI") == "true":
         wrong += [line for line in page.left_out if "needs data" in line]
-    assert not wrong, "\n\n".join(["the page does not do what it says", *wrong])
+    assert not wrong, "\n\n".join(["commands or output of the page are wrong", *wrong])
 
 
-def test_blocks_are_left_out_for_few_reasons():
-    reasons = "installs software, needs a reader's own program, needs the network, takes long, waits for ever"
+def test_blocks_are_skipped_for_few_reasons():
+    reasons = "installs software, needs a reader's own program, needs the network, takes long, waits forever"
     assert ", ".join(REASONS) == reasons
 
 
@@ -41,7 +41,7 @@ class Runner:
 
     def __call__(self, text, **options):
         path = self.folder / "page.md"
-        # ~~~ stands for the fence, so that pages can be read here.
+        # Pages in this file use ~~~ as the fence.
         path.write_text(text.replace("~~~", "```"))
         self.page = Page(path, self.folder, self.binary, **options)
         return self.page.run()
@@ -78,7 +78,7 @@ echo 'took 0.3 s' >&2
 echo "$HOME"
 ~~~
 
-It says:
+It prints:
 
 ~~~text
 took 12.5 s
@@ -86,11 +86,11 @@ took 12.5 s
 ~~~
 
 ~~~sh
-printf 'run  seconds  points\\n  1     12.5      7\\n\\n12.5\\n'
+printf 'run  seconds  models\\n  1     12.5      7\\n\\n12.5\\n'
 ~~~
 
 ~~~text
-run  seconds  points
+run  seconds  models
   1      0.1      7
 
 12.5
@@ -103,7 +103,7 @@ exit 3
 
 <!-- setup python
 known = 1
-print("nobody hears this")
+print("not compared")
 -->
 
 ~~~python
@@ -139,13 +139,13 @@ $ echo first; touch begun; sleep 60
 first
 ~~~
 
-<!-- not run: waits for ever -->
+<!-- not run: waits forever -->
 ~~~sh
 sleep 1000000
 ~~~
 
 ~~~text
-what nobody knows
+not compared either
 ~~~
 
 <!-- needs data -->
@@ -159,59 +159,59 @@ assert!(true);
 """
 
 
-def test_a_right_page(run):
+def test_a_correct_page(run):
     assert run(RIGHT, facade='#[doc = include_str!("../../../page.md")]') == []
     assert [line.split(": ", maxsplit=2)[2] for line in run.page.left_out] == [
-        "waits for ever",
+        "waits forever",
         "needs data; set FAIRFRONT_DATA to the folder of the published files",
     ]
 
 
 WRONG = {
     "a command that fails": ("\n~~~sh\nfalse\ntrue\n~~~\n", 3, "exit code 1 instead of 0"),
-    "a command that is not there": ("~~~sh\nfairfrnt fit\n~~~\n", 2, "exit code 127 instead of 0"),
-    "a program that is not there, in a pipe": ("~~~sh\nproducer | cat\n~~~\n", 2, "producer: command not found"),
-    "a flag that is not there": ("~~~sh\nfairfront fit demo --outt r\n~~~\n", 2, "unexpected argument '--outt'"),
+    "an unknown command": ("~~~sh\nfairfrnt fit\n~~~\n", 2, "exit code 127 instead of 0"),
+    "an unknown command in a pipe": ("~~~sh\nproducer | cat\n~~~\n", 2, "producer: command not found"),
+    "an unknown flag": ("~~~sh\nfairfront fit demo --outt r\n~~~\n", 2, "unexpected argument '--outt'"),
     "a command that does not fail": ("<!-- exit 3 -->\n~~~sh\ntrue\n~~~\n", 3, "exit code 0 instead of 3"),
     "another exit code": ("<!-- exit 3 -->\n~~~sh\nexit 4\n~~~\n", 3, "exit code 4 instead of 3"),
-    "a line that is not said": ("~~~sh\necho a\n~~~\n\n~~~text\na\nb\n~~~\n", 7, "this line is not said: b"),
-    "lines in another order": ("~~~sh\necho a; echo b\n~~~\n~~~text\nb\na\n~~~\n", 6, "this line is not said: a"),
-    "another number": ("~~~sh\necho 12 rows\n~~~\n~~~text\n13 rows\n~~~\n", 5, "this line is not said: 13 rows"),
-    "another number beside seconds": (
-        "~~~sh\nprintf 'seconds  points\\n    1.5       7\\n'\n~~~\n~~~text\nseconds  points\n    1.5       8\n~~~\n",
+    "a line that is not printed": ("~~~sh\necho a\n~~~\n\n~~~text\na\nb\n~~~\n", 7, "this line is not printed: b"),
+    "lines in another order": ("~~~sh\necho a; echo b\n~~~\n~~~text\nb\na\n~~~\n", 6, "this line is not printed: a"),
+    "another number": ("~~~sh\necho 12 rows\n~~~\n~~~text\n13 rows\n~~~\n", 5, "this line is not printed: 13 rows"),
+    "another number next to seconds": (
+        "~~~sh\nprintf 'seconds  models\\n    1.5       7\\n'\n~~~\n~~~text\nseconds  models\n    1.5       8\n~~~\n",
         6,
-        "this line is not said:     1.5       8",
+        "this line is not printed:     1.5       8",
     ),
     "another number below seconds": (
         "~~~sh\nprintf 'seconds\\n1.5\\n\\n12.5\\n'\n~~~\n~~~text\nseconds\n\n12.6\n~~~\n",
         7,
-        "this line is not said: 12.6",
+        "this line is not printed: 12.6",
     ),
-    "half a line": ("~~~sh\necho 12 rows\n~~~\n~~~text\n12\n~~~\n", 5, "this line is not said: 12"),
-    "a session that says something else": ("~~~text\n$ echo a\nb\n~~~\n", 3, "this line is not said: b"),
+    "half a line": ("~~~sh\necho 12 rows\n~~~\n~~~text\n12\n~~~\n", 5, "this line is not printed: 12"),
+    "a session with different output": ("~~~text\n$ echo a\nb\n~~~\n", 3, "this line is not printed: b"),
     "a session that fails": ("~~~text\n$ true\n$ false\n~~~\n", 3, "exit code 1 instead of 0"),
-    "an error that is none": ("~~~text\n$ echo error: a\nerror: a\n~~~\n", 2, "exit code 0 instead of an error"),
+    "an error with exit code 0": ("~~~text\n$ echo error: a\nerror: a\n~~~\n", 2, "exit code 0 instead of an error"),
     "a session with another exit code": ("<!-- exit 3 -->\n~~~text\n$ exit 1\n~~~\n", 3, "exit code 1 instead of 3"),
-    "text that nothing says": ("~~~sh\ntrue\n~~~\nOne line.\n~~~text\na\n~~~\n", 6, "text that no command says"),
-    "text behind two lines": ("~~~sh\ntrue\n~~~\nA:\nB:\n~~~text\na\n~~~\n", 7, "text that no command says"),
-    "text at the top": ("~~~text\na\n~~~\n", 2, "text that no command says"),
-    "a kind that is not known": ("~~~yaml\na: 1\n~~~\n", 1, "a block of the kind 'yaml'"),
-    "a block without a kind": ("~~~\na\n~~~\n", 1, "a block of the kind ''"),
-    "a block without an end": ("~~~sh\ntrue\n", 1, "a block without an end"),
-    "a setup without an end": ("<!-- setup\ntrue\n", 1, "a setup without an end"),
+    "text after a sentence": ("~~~sh\ntrue\n~~~\nOne line.\n~~~text\na\n~~~\n", 6, "no command prints this text"),
+    "text after two lines": ("~~~sh\ntrue\n~~~\nA:\nB:\n~~~text\na\n~~~\n", 7, "no command prints this text"),
+    "text at the top": ("~~~text\na\n~~~\n", 2, "no command prints this text"),
+    "an unknown kind": ("~~~yaml\na: 1\n~~~\n", 1, "unknown kind of block 'yaml'"),
+    "a block without a kind": ("~~~\na\n~~~\n", 1, "unknown kind of block ''"),
+    "a block without an end": ("~~~sh\ntrue\n", 1, "the block has no end"),
+    "a setup without an end": ("<!-- setup\ntrue\n", 1, "the setup has no end"),
     "a setup that fails": ("<!-- setup\nfalse\n-->\n", 2, "exit code 1 instead of 0"),
     "a setup that raises": ("<!-- setup python\n1 / 0\n-->\n", 2, "ZeroDivisionError"),
-    "a block within a list": ("- a\n\n  ~~~sh\n  true\n  ~~~\n", 3, "a block within a list"),
-    "another reason": ("<!-- not run: no time -->\n~~~sh\ntrue\n~~~\n", 1, "'no time' is no reason"),
-    "a comment that steers nothing": ("<!-- nor run: takes long -->\n", 1, "a comment that steers nothing"),
-    "a mark without a block": ("<!-- form -->\n\nText.\n", 3, "form: there is no block behind it"),
-    "a mark at the end": ("Text.\n\n<!-- form -->\n", 3, "form: there is no block behind it"),
-    "toml that is none": ("~~~toml\na = \n~~~\n", 2, "Invalid value"),
+    "a block inside a list": ("- a\n\n  ~~~sh\n  true\n  ~~~\n", 3, "a block inside a list"),
+    "another reason": ("<!-- not run: no time -->\n~~~sh\ntrue\n~~~\n", 1, "unknown reason 'no time'"),
+    "an unknown comment": ("<!-- nor run: takes long -->\n", 1, "unknown comment: nor run: takes long"),
+    "a mark without a block": ("<!-- form -->\n\nText.\n", 3, "form: no block follows"),
+    "a mark at the end": ("Text.\n\n<!-- form -->\n", 3, "form: no block follows"),
+    "invalid toml": ("~~~toml\na = \n~~~\n", 2, "Invalid value"),
     "python that raises": ("~~~python\na = 1\n1 / 0\n~~~\n", 2, 'File "page.md", line 3, in <module>'),
-    "python that prints something else": ("~~~python\nprint(1)\n~~~\n~~~text\n2\n~~~\n", 5, "this line is not said: 2"),
+    "python with different output": ("~~~python\nprint(1)\n~~~\n~~~text\n2\n~~~\n", 5, "this line is not printed: 2"),
     "python that ends": ("~~~python\nimport os; os._exit(1)\n~~~\n", 2, "the interpreter ended"),
-    "rust that is no doc test": ("~~~rust\nlet a = 1;\n~~~\n", 2, "no doc test"),
-    "a command that ends before": (
+    "rust that is not a doc test": ("~~~rust\nlet a = 1;\n~~~\n", 2, "not a doc test"),
+    "a command that ends before the kill": (
         "<!-- killed when test -e never -->\n~~~text\n$ true\n~~~\n",
         3,
         "the command was not killed",
@@ -221,12 +221,12 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_page(name, run):
-    text, line, what = WRONG[name]
+    text, line, problem = WRONG[name]
     wrong = run(text)
-    assert len(wrong) == 1 and wrong[0].startswith(f"page.md:{line}: ") and what in wrong[0], wrong
+    assert len(wrong) == 1 and wrong[0].startswith(f"page.md:{line}: ") and problem in wrong[0], wrong
 
 
-def test_data_that_a_block_does_not_ask_for_is_not_there(run, tmp_path, monkeypatch):
+def test_only_blocks_that_need_data_see_it(run, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRFRONT_DATA", str(tmp_path))
     text = '~~~sh\ntest -z "$FAIRFRONT_DATA"\n~~~\n\n<!-- needs data -->\n~~~sh\ntest "$FAIRFRONT_DATA" = given\n~~~\n'
     assert run(text, data="given") == []

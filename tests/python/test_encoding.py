@@ -1,4 +1,4 @@
-"""Encoded rows and the encoding itself against scikit-learn, pandas and numpy."""
+"""Encoded rows and the encoding itself, compared with scikit-learn, pandas and numpy."""
 
 import json
 
@@ -13,38 +13,38 @@ SCALERS = {
     "min-max": MinMaxScaler,
     "none": FunctionTransformer,
 }
-PARTS = ["train", "validation", "test"]
+SPLITS = ["train", "validation", "test"]
 
-# Name, its numeric features and its categorical ones. In the demo, missing savings become their
-# mean with an indicator, and a missing occupation a level.
+# The name of a data set, its numeric features and its categorical features. In the demo, missing savings become their
+# mean with an indicator, and a missing occupation becomes a category.
 DEMO = (
     "demo",
     "age hours_per_week years_employed income savings debt_ratio late_payments loan_amount".split(),
     "district education occupation housing loan_purpose".split(),
 )
 ADULT = (
-    "adult:gender",
+    "adult:sex",
     "age education-num capital-gain capital-loss hours-per-week".split(),
     "workclass education marital-status occupation relationship native-country".split(),
 )
 
 
 def encode(rows, numeric, categorical, scaler):
-    """The features of `rows` as scikit-learn and pandas make them, fitted on the training rows."""
+    """Return the features of `rows` by scikit-learn and pandas, fitted on the training rows."""
     rows = rows.replace("", np.nan).reset_index(drop=True)
     train = rows["split"] == "train"
     numbers = rows[numeric].astype(float)
     scaled = scaler.fit(numbers[train]).transform(numbers)
-    # Scaling keeps the mean a mean, so missing values can be filled in afterwards.
+    # The mean stays the mean under scaling, so missing values can be filled in afterwards.
     imputer = SimpleImputer(strategy="mean", add_indicator=True).fit(scaled[train])
     indicators = [f"{c} (missing)" for c in numbers.columns[numbers[train].isna().any()]]
     filled = pd.DataFrame(imputer.transform(scaled), columns=numeric + indicators)
-    # An indicator stands behind its column.
+    # An indicator follows its column.
     names = [n for c in numeric for n in (c, f"{c} (missing)") if n in filled]
-    levels = rows[categorical].fillna("(missing)")
-    dummies = pd.get_dummies(levels, prefix_sep="=", dtype=float)
-    seen = pd.get_dummies(levels[train], prefix_sep="=").columns
-    # pandas sorts the parenthesis before letters; here what is missing comes last.
+    categories = rows[categorical].fillna("(missing)")
+    dummies = pd.get_dummies(categories, prefix_sep="=", dtype=float)
+    seen = pd.get_dummies(categories[train], prefix_sep="=").columns
+    # pandas sorts the parenthesis before letters; in fairfront, "(missing)" comes last.
     key = lambda name: (categorical.index(name.split("=")[0]), name.endswith("(missing)"), name)
     return pd.concat([filled[names], dummies[sorted(seen, key=key)]], axis=1)
 
@@ -63,8 +63,8 @@ def test_features(request, fairfront, name, numeric, categorical, scale):
     seen = features(fairfront.encoded(name, "--scale", scale), attributes)
     expected = encode(rows, numeric, categorical, SCALERS[scale]())
     assert list(seen) == list(expected)
-    # Absolute where values are of order 1; unscaled ones are taken over as they are, but for the
-    # mean of some savings (1e4).
+    # The absolute tolerance is for values of order 1. Unscaled values are copied exactly, except for the mean that
+    # replaces missing savings (1e4).
     np.testing.assert_allclose(seen, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -77,10 +77,10 @@ def test_labels_groups_and_weights(fairfront):
     assert (encoded["weight"] == 1).all()
 
 
-def test_adult_has_51_features_of_merged_levels(fairfront, adult):
-    encoded = features(fairfront.encoded("adult:gender"), ["sex"])
+def test_adult_has_51_features_of_merged_categories(fairfront, adult):
+    encoded = features(fairfront.encoded("adult:sex"), ["sex"])
     assert encoded.shape == (45_222, 51)
-    assert fairfront.inspect("adult:gender")["features"] == 51
+    assert fairfront.inspect("adult:sex")["features"] == 51
 
     used = adult.dropna()
     low = used["education"].isin(["Preschool", "1st-4th", "5th-6th", "7th-8th"])
@@ -91,10 +91,10 @@ def test_adult_has_51_features_of_merged_levels(fairfront, adult):
     assert count("native-country=other") == (used["native-country"] != "United-States").sum()
 
 
-def test_the_encoding_file_says_how_to_encode(fairfront, adult, tmp_path):
-    """Published rows encoded by hand from the file are those of the command, to the last bit."""
+def test_the_encoding_file_is_enough_to_encode(fairfront, adult, tmp_path):
+    """Published rows that this test encodes by the file are those of the command, to the last bit."""
     path = tmp_path / "encoding.json"
-    encoded = fairfront.encoded("adult:gender", "--split", "none", "--encoding", path)
+    encoded = fairfront.encoded("adult:sex", "--split", "none", "--encoding", path)
     rules = json.loads(path.read_text())
     used = adult.dropna()
     for rule in rules["numeric"]:
@@ -102,12 +102,12 @@ def test_the_encoding_file_says_how_to_encode(fairfront, adult, tmp_path):
         assert (encoded[rule["column"]] == by_hand).all()
         assert rule["mean"] == pytest.approx(used[rule["column"]].mean(), rel=1e-12)
     for rule in rules["categorical"]:
-        merge = rule.get("merge", {"levels": {}})
-        merged = [merge["levels"].get(v, merge.get("rest", v)) for v in used[rule["column"]]]
-        for level in rule["levels"]:
-            by_hand = np.array(merged) == level
-            assert (encoded[f"{rule['column']}={level}"] == by_hand).all()
-    assert [c for r in rules["categorical"] for c in r["levels"]] == [
+        merge = rule.get("merge", {"categories": {}})
+        merged = [merge["categories"].get(v, merge.get("rest", v)) for v in used[rule["column"]]]
+        for category in rule["categories"]:
+            by_hand = np.array(merged) == category
+            assert (encoded[f"{rule['column']}={category}"] == by_hand).all()
+    assert [c for r in rules["categorical"] for c in r["categories"]] == [
         name.split("=", 1)[1] for name in encoded if "=" in name
     ]
     target = rules["target"]
@@ -128,10 +128,10 @@ def small(tmp_path):
             "age": random.integers(18, 80, n),
             "w": random.choice([0, 0.5, 1, 2, 3.25, 10], n),
             "y": random.choice(["good", "bad"], n),
-            "part": random.choice(PARTS, n, p=[0.7, 0.1, 0.2]),
+            "part": random.choice(SPLITS, n, p=[0.7, 0.1, 0.2]),
         }
     )
-    # The largest number has no weight.
+    # The largest number has weight 0.
     table.loc[table["x"].idxmax(), ["w", "part"]] = [0, "train"]
     path = tmp_path / "small.csv"
     table.to_csv(path, index=False)
@@ -160,7 +160,7 @@ def test_weighted_scaling(fairfront, small):
     assert scaled["x"].max() > 1
 
 
-def test_merged_and_pooled_levels(fairfront, small):
+def test_merged_and_pooled_categories(fairfront, small):
     table, args = small
     rows = table
     hands = rows["job"].isin(["cook", "nurse"]).to_numpy()
@@ -177,7 +177,7 @@ def test_merged_and_pooled_levels(fairfront, small):
     assert (pooled["job=(other)"] == rare).all()
 
 
-def test_a_level_unseen_in_training_is_no_feature(fairfront, small):
+def test_a_category_unseen_in_training_is_not_a_feature(fairfront, small):
     table, args = small
     table.loc[table["part"] == "test", "job"] = "judge"
     table.to_csv(args[0], index=False)
@@ -185,8 +185,8 @@ def test_a_level_unseen_in_training_is_no_feature(fairfront, small):
     jobs = encoded[[c for c in encoded if c.startswith("job=")]]
     assert "job=judge" not in jobs
     assert list(jobs.sum(axis=1)) == list((encoded["split"] != "test").astype(float))
-    notices = [n["message"] for n in fairfront.inspect(*args)["notices"]]
-    assert any("judge" in n and "unseen" in n for n in notices)
+    messages = [n["message"] for n in fairfront.inspect(*args)["messages"]]
+    assert any("judge" in n and "unseen" in n for n in messages)
 
 
 def test_bins(fairfront, small):
@@ -198,8 +198,8 @@ def test_bins(fairfront, small):
     assert list(encoded["age"]) == list(expected)
 
 
-def test_no_two_encoded_columns_have_one_name(fairfront, tmp_path):
-    """A feature called as the group, the label, the weight or the split is refused by name."""
+def test_no_two_encoded_columns_have_the_same_name(fairfront, tmp_path):
+    """A feature with the name of the attribute, the label, the weight or the split is an error that names it."""
     path = tmp_path / "t.csv"
     rows = [(i % 7 + 0.5, i * 7 % 50, i % 2) for i in range(60)]
     roles = ["--target", "y", "--sensitive", "age", "--bins", "age=20", "--encoded", "-o", "-"]

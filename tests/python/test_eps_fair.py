@@ -1,4 +1,4 @@
-"""EPS-fair against scipy: at equal bounds the losses agree, and the solutions are optimal."""
+"""EPS-fair compared with scipy: at equal bounds the losses agree, and the models are optimal."""
 
 import json
 
@@ -9,51 +9,52 @@ from scipy.optimize import minimize, nnls
 from scipy.special import expit
 
 LAMBDA = 1e-4
-# scipy ends when a step changes the loss by less than 1e-12; its steps shrink by less than a factor of a
-# thousand each.
+# scipy stops when a step changes the loss by less than 1e-12; each step shrinks by less than a factor of 1,000.
 AGREE = 1e-6
-# Our subproblems end when the loss could fall by 1e-10 of its value at 0, after one more step.
+# Our subproblems stop one step after the loss can fall by at most 1e-10 of its value at 0.
 WORSE = 1e-10
 CASES = {
     # name: source and flags, bounds
     "synthetic": (["synthetic:1"], 9),
     "compas": (["compas:race"], 7),
-    "gender": (["adult:gender"], 5),
+    "gender": (["adult:sex"], 5),
     "race": (["adult:race"], 4),
 }
 
 
 class Case:
-    """A run beside the rows it was fitted on."""
+    """A run with the rows it was fitted on."""
 
-    def __init__(self, fairfront, folder, source, points, *more):
-        args = [*source, "--solver", "eps-fair", "--points", points, "--penalty", LAMBDA, *more]
+    def __init__(self, fairfront, folder, source, n, *more):
+        args = [*source, "--solver", "eps-fair", "--models", n, "--penalty", LAMBDA, *more]
         fairfront("fit", *args, "--quiet", "--out", folder)
         self.info = json.loads((folder / "run.json").read_text())
         self.table = pq.read_table(folder / "front.parquet").to_pandas()
         rows = fairfront.encoded(*source)
         rows = rows[rows["split"] == "train"]
-        attribute = self.info["objectives"][1].split("(")[1].rstrip(")")
+        attribute = self.info["objectives"][1].split("(")[1].rstrip(")").split(",")[0]
         features = rows[self.info["features"]].to_numpy(float)
         self.z = np.column_stack([features, np.ones(len(rows))])
         self.y = rows["label"].to_numpy()
         self.groups = rows[attribute].to_numpy(str)
-        self.n = points
-        # The covariances are u x, a row for each group; of two groups one says all.
+        self.n = n
+        # The covariances are u x, one row per group; with two groups, one row is enough.
         names = sorted(set(self.groups))
         indicators = [(self.groups == g).astype(float) for g in names[len(names) == 2 :]]
         self.u = np.array([(a - a.mean()) @ self.z / len(a) for a in indicators])
 
     def loss(self, x):
         margin = self.y * (self.z @ x)
-        penalised = np.append(x[:-1], 0.0)
-        value = np.logaddexp(0.0, -margin).mean() + LAMBDA / 2 * penalised @ penalised
-        slope = -(self.y * expit(-margin)) @ self.z / len(self.y) + LAMBDA * penalised
+        penalized = np.append(x[:-1], 0.0)
+        value = np.logaddexp(0.0, -margin).mean() + LAMBDA / 2 * penalized @ penalized
+        slope = -(self.y * expit(-margin)) @ self.z / len(self.y) + LAMBDA * penalized
         return value, slope
 
     def by_scipy(self, epsilon):
-        """The least loss with all covariances within epsilon. Variables are changed so that the
-        Hessian at 0 is the identity; without that scipy ends early in the valleys of Adult."""
+        """Return the least loss with all covariances within epsilon.
+
+        A change of variables makes the Hessian at 0 the identity; without it, scipy stops too early on Adult.
+        """
         hessian = self.z.T @ self.z / (4 * len(self.y)) + LAMBDA * np.eye(self.z.shape[1])
         back = np.linalg.inv(np.linalg.cholesky(hessian)).T
 
@@ -61,7 +62,7 @@ class Case:
             value, slope = self.loss(back @ v)
             return value, back.T @ slope
 
-        # The covariances of all groups add up to 0: at 0 one of them is redundant.
+        # The covariances of all groups add up to 0, so that one of the bounds at 0 is redundant.
         rows = self.u[: max(1, len(self.u) - 1)] if epsilon == 0 else np.vstack([-self.u, self.u])
         rows = rows @ back
         kind = "eq" if epsilon == 0 else "ineq"
@@ -80,26 +81,26 @@ class Case:
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request, fairfront, tmp_path_factory):
-    source, points = CASES[request.param]
+    source, n = CASES[request.param]
     if not source[0].startswith("synthetic"):
         request.getfixturevalue("data")
     folder = tmp_path_factory.mktemp("eps-fair") / "run"
-    return Case(fairfront, folder, source, points)
+    return Case(fairfront, folder, source, n)
 
 
 def solutions(case):
-    """The solutions with their bounds, the unmitigated model first."""
+    """Yield the models with their bounds, the unmitigated model first."""
     params = np.stack(case.table["params"])
     largest = abs(case.u @ np.array(case.info["unmitigated"]["params"])).max()
-    assert len(params) == case.n, "on these data no solution dominates another"
+    assert len(params) == case.n, "a model dominates another, which does not happen on these data"
     for i, x in enumerate(params):
         yield largest * (1 - i / (case.n - 1)), x, largest
 
 
 def test_bounds_are_evenly_spaced_and_kept(case):
     for epsilon, x, largest in solutions(case):
-        # The tolerance of a bound is 1e-8 of the unmitigated covariance. All bounds are active:
-        # somewhere a covariance reaches its own.
+        # The tolerance of a bound is 1e-8 of the unmitigated covariance. All bounds are active: the largest covariance
+        # equals its bound.
         assert abs(case.u @ x).max() == pytest.approx(epsilon, abs=2e-8 * largest)
 
 
@@ -110,29 +111,29 @@ def test_losses_agree_with_scipy(case):
         assert seen == pytest.approx(value, rel=1e-12)
         other = case.by_scipy(epsilon)
         assert value == pytest.approx(other, abs=AGREE)
-        # scipy may exceed bounds by up to 1e-9, which is worth less than this in loss.
+        # scipy may exceed bounds by up to 1e-9, which changes the loss by less than this.
         assert value <= other + WORSE
 
 
 def test_solutions_are_optimal(case):
-    """Karush, Kuhn and Tucker: the gradient is a combination of those of the active bounds, with
-    multipliers that are not negative. The loss is convex, so no other point is better."""
+    """By the Karush–Kuhn–Tucker conditions, the gradient is a combination of the gradients of the active bounds with
+    nonnegative multipliers. The loss is convex, so no other model within the bounds is better."""
     for epsilon, x, largest in solutions(case):
         slope = case.loss(x)[1]
         c = case.u @ x
         reached = abs(c) > epsilon - 1e-6 * largest
         active = -np.sign(c[reached])[:, None] * case.u[reached]
         if epsilon == 0:
-            # Bounds from both sides.
+            # Bounds on both sides.
             active = np.vstack([case.u, -case.u])
         rest = nnls(active.T, slope)[1]
         # Newton's last step squares a gradient of 1e-5, the root of the tolerance.
         assert rest < 1e-7
 
 
-def test_what_run_json_says(case):
+def test_run_json_has_settings_and_counters(case):
     assert case.info["solver"] == "eps-fair" and case.info["stop"] == "complete"
-    assert case.info["solver_settings"]["points"] == case.n
+    assert case.info["solver_settings"]["models"] == case.n
     counters = case.info["counters"]
     assert counters["subproblems"] == {
         "solved": case.n - 1,
@@ -144,24 +145,24 @@ def test_what_run_json_says(case):
     assert bounds == loss * len(case.u) and counters["evaluations"] > loss > case.n
 
 
-def test_the_paper_s_way_ends_near(fairfront, tmp_path):
+def test_the_settings_of_the_paper_give_nearly_the_same_front(fairfront, tmp_path):
     exact = Case(fairfront, tmp_path / "exact", ["synthetic:1"], 20)
     paper = Case(fairfront, tmp_path / "paper", ["synthetic:1"], 20, "--preset", "paper")
     assert paper.info["solver_settings"]["finite_differences"] and paper.info["solver_settings"]["cold"]
-    columns = ["objective.log_loss", "objective.disparate_impact(a)"]
+    columns = ["objective.log_loss", "objective.score_covariance(a)"]
     exact, found = (run.table[columns].to_numpy() for run in (exact, paper))
-    # The front is convex in the covariance, the root of the second column.
+    # The front is convex in the covariance, which is the root of the second column.
     covariance, losses = np.sqrt(exact[::-1, 1]), exact[::-1, 0]
     above = found[:, 0] - np.interp(np.sqrt(found[:, 1]), covariance, losses)
-    # Chords lie above the front by up to 1e-3 here; a step of 1e-6 of the loss ends a subproblem.
+    # Here chords are above the front by up to 1e-3, and a subproblem stops at a step of 1e-6 of the loss.
     assert (abs(above) < 1.5e-3).all()
 
 
 def test_bounds_on_errors_are_kept(fairfront, data, tmp_path):
-    """Equal opportunity is not convex: solutions are local, their bounds hold all the same."""
-    objectives = ["--objective", "log_loss", "--objective", "equal_opportunity(race)"]
+    """The covariance given positive labels is not convex: models are local optima, but their bounds hold."""
+    objectives = ["--objective", "log_loss", "--objective", "score_covariance(race, given=positive)"]
     case = Case(fairfront, tmp_path / "run", ["compas:race"], 6, *objectives)
-    assert any("not convex" in notice["message"] for notice in case.info["notices"])
+    assert any("not convex" in note["message"] for note in case.info["messages"])
     positive = case.y > 0
     a = (case.groups == sorted(set(case.groups))[1]).astype(float)
     bounds = []

@@ -1,4 +1,4 @@
-"""Exported models, run by other programs, decide as the encoded rows and the coefficients do."""
+"""Exported models give the same decisions in other programs as encoded rows and coefficients do in numpy."""
 
 import csv
 import io
@@ -14,15 +14,15 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-PARTS = ["train", "validation", "test"]
-# The same operations in the same order give the same bits; of databases that is not asked, for they
-# promise neither how literals are rounded nor the order of sums.
+SPLITS = ["train", "validation", "test"]
+# The same operations in the same order give the same bits. Databases guarantee neither the rounding of literals nor the
+# order of sums.
 EXACT, NEAR = 0.0, 1e-12
-QUICK = ["--solver", "trace", "--points", "12", "--quiet"]
+QUICK = ["--solver", "trace", "--models", "12", "--quiet"]
 
 
 def add_up(model, features):
-    """Scores of encoded rows, added up in the order of the features, the intercept first."""
+    """Return scores of encoded rows, added up in the order of the features, the intercept first."""
     total = np.full(len(features), model["intercept"])
     for name, coefficient in model["coefficients"].items():
         total = total + features[name].to_numpy(float) * coefficient
@@ -30,13 +30,13 @@ def add_up(model, features):
 
 
 def calibrated(model, scores):
-    """Probabilities of scores."""
+    """Return the probabilities of scores."""
     calibration = model["calibration"]
     return expit(calibration["slope"] * scores + calibration["intercept"])
 
 
 class Exported:
-    """A model, raw rows, the scores that are right, and what other programs make of the rows."""
+    """A model, raw rows, their correct scores, and the results of other programs."""
 
     def __init__(self, fairfront, folder, model, rows, scores):
         self.fairfront, self.folder, self.model = fairfront, folder, model
@@ -44,7 +44,7 @@ class Exported:
         rules = model["encoding"]
         self.numeric = [rule["column"] for rule in rules["numeric"]]
         self.categorical = [rule["column"] for rule in rules["categorical"]]
-        # A score so near to 0 that rounding decides would say nothing.
+        # No score may be so close to the threshold that rounding decides.
         assert not (abs(scores - model["threshold"]) < 1e-9).any()
 
     def text(self, form):
@@ -64,7 +64,7 @@ class Exported:
         return [o.name for o in session.get_outputs()], session.run(None, feed)
 
     def sql(self, run):
-        """Score, probability and decision of every row, from a program that runs SQL."""
+        """Return score, probability and decision of every row, from a program that runs SQL."""
         quote = lambda name: '"' + name.replace('"', '""') + '"'
         types = dict.fromkeys(self.numeric, "DOUBLE PRECISION")
         types |= dict.fromkeys(self.categorical, "VARCHAR(99)")
@@ -72,7 +72,7 @@ class Exported:
         run(f'CREATE TABLE input ("row number" INTEGER, {columns})')
         table = self.rows[list(types)].astype(object)
         table = table.where(table.notna(), None)
-        # A program may be slow to take rows one by one.
+        # Some programs are slow to insert single rows.
         for start in range(0, len(table), 500):
             part = table.iloc[start : start + 500]
             values = [v for i, row in enumerate(part.to_numpy(), start) for v in (i, *row)]
@@ -92,9 +92,9 @@ class Exported:
 @pytest.fixture(scope="module")
 def adult_model(fairfront, adult, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult")
-    split = ["adult:gender", "--split", "none"]
+    split = ["adult:sex", "--split", "none"]
     fairfront("fit", *split, *QUICK, "--out", folder / "run")
-    model = fairfront.model(folder / "run", 5, folder / "model.json")
+    model = fairfront.model(folder / "run", 6, folder / "model.json")
     rows = adult.dropna().reset_index(drop=True)
     encoded = fairfront.encoded(*split)
     assert len(rows) == len(encoded) == 45_222
@@ -107,7 +107,7 @@ JOBS = ["cook", "chef", "o'neil", 'a "b"', "line\nbreak", "back\\slash", "Ünï"
 
 
 def nasty_table(rng, n):
-    """Odd names and levels, missing values in many spellings, and in the test part unseen levels."""
+    """Return rows with odd names and categories, many marks of missing values, and unseen categories in test rows."""
     pick = lambda values, p=None: rng.choice(np.array(values, dtype=object), n, p=p)
     table = pd.DataFrame(
         {
@@ -119,7 +119,7 @@ def nasty_table(rng, n):
             PET: pick(["cat", "dog", "UNKNOWN", "unknown", "?", "ä.", "Ä.", ""]),
             "Decision": pick(["0", "1"]),
             "sex": pick(["F", "M"]),
-            "part": pick(PARTS, [0.6, 0.1, 0.3]),
+            "part": pick(SPLITS, [0.6, 0.1, 0.3]),
         }
     )
     table[NUMBER] = [f"{v + rng.random():.3f}" if v is not None else "" for v in table[NUMBER]]
@@ -142,10 +142,10 @@ def nasty(fairfront, tmp_path_factory):
     args = [folder / "t.csv", "--target", "y", "--positive", "yes, it's", "--sensitive", "sex"]
     args += ["--split", "column:part", "--missing", "keep", "--pool-rare", "60"]
     args += ["--merge", f"{job}=kitchen:cook,chef", "--merge", f'{job}="rest of":*']
-    for text in ["?", "-999", "unknown", "Ä."]:
-        args.append(f"--missing-value={text}")
+    for mark in ["?", "-999", "unknown", "Ä."]:
+        args.append(f"--missing-value={mark}")
     fairfront("fit", *args, *QUICK, "--out", folder / "run")
-    model = fairfront.model(folder / "run", 3, folder / "model.json")
+    model = fairfront.model(folder / "run", 4, folder / "model.json")
     rows = table.copy()
     rows[NUMBER] = pd.to_numeric(rows[NUMBER], errors="coerce")
     encoded = fairfront.encoded(*args)
@@ -158,15 +158,15 @@ def exported(request):
     return request.getfixturevalue("adult_model" if request.param == "adult" else "nasty")
 
 
-def test_the_nasty_table_has_all_that_is_to_be_tested(nasty):
+def test_the_nasty_table_has_every_kind_of_rule(nasty):
     rules = nasty.model["encoding"]
     categorical = {rule["column"]: rule for rule in rules["categorical"]}
     assert [rule["column"] for rule in rules["numeric"] if rule.get("indicator")] == [NUMBER]
-    assert categorical[JOB]["levels"] == ["kitchen", "rest of", "(missing)"]
+    assert categorical[JOB]["categories"] == ["kitchen", "rest of", "(missing)"]
     assert categorical[TOWN]["pooled"] == ["Bern", "Thun"]
-    assert categorical[PET]["levels"][-1] == "(missing)"
-    assert "ä." in categorical[PET]["levels"]
-    assert categorical[SHIFT]["levels"] == sorted(JOBS)
+    assert categorical[PET]["categories"][-1] == "(missing)"
+    assert "ä." in categorical[PET]["categories"]
+    assert categorical[SHIFT]["categories"] == sorted(JOBS)
     assert nasty.model["reading"]["missing_values"][-3:] == ["-999", "unknown", "Ä."]
     assert (nasty.rows[NUMBER] == -999).any()
 
@@ -183,7 +183,7 @@ def test_onnx(exported):
     exported.check(score, probabilities[:, 1], label, EXACT)
 
 
-def test_the_graph_is_sound_and_says_where_it_comes_from(exported):
+def test_the_graph_is_valid_and_has_its_origin(exported):
     graph = onnx.load(exported.graph())
     onnx.checker.check_model(graph, full_check=True)
     said = {entry.key: entry.value for entry in graph.metadata_props}
@@ -199,7 +199,7 @@ def sqlite():
     try:
         connection.execute("SELECT EXP(1)")
     except sqlite3.OperationalError:
-        # Some builds have no mathematical functions.
+        # Some builds of SQLite have no mathematical functions.
         connection.create_function("exp", 1, math.exp, deterministic=True)
     return connection
 
@@ -214,7 +214,7 @@ def test_duckdb(exported):
 
 def test_table(exported):
     header, *rows = csv.reader(io.StringIO(exported.text("table").decode(), newline=""))
-    assert header == ["feature", "column", "level", "coefficient", "shift", "factor", "mean"]
+    assert header == ["feature", "column", "category", "coefficient", "shift", "factor", "mean"]
     seen = {row[0]: float(row[3]) for row in rows}
     model = exported.model
     ends = {"(intercept)": model["intercept"], "(threshold)": model["threshold"]}
@@ -226,12 +226,12 @@ def test_table(exported):
         assert row[1:3] == [rule["column"], ""]
         assert list(map(float, row[4:])) == [rule["shift"], rule["factor"], rule["mean"]]
     for rule in model["encoding"]["categorical"]:
-        for level in rule["levels"]:
-            assert by_name[f"{rule['column']}={level}"][1:3] == [rule["column"], level]
+        for category in rule["categories"]:
+            assert by_name[f"{rule['column']}={category}"][1:3] == [rule["column"], category]
 
 
 def test_adult_with_missing_and_unseen_values(adult_model, adult):
-    """Rows that training left out: a missing number is its mean, a missing or new level adds nothing."""
+    """In rows left out of training, a missing number becomes the mean, and a missing or new category adds nothing."""
     rules = adult_model.model["encoding"]
     rows = adult[adult.isna().any(axis=1)].reset_index(drop=True)
     rows.loc[::3, "age"] = np.nan
@@ -241,13 +241,13 @@ def test_adult_with_missing_and_unseen_values(adult_model, adult):
         filled = rows[rule["column"]].fillna(rule["mean"])
         features[rule["column"]] = (filled - rule["shift"]) / rule["factor"]
     for rule in rules["categorical"]:
-        merge = rule.get("merge", {"levels": {}})
+        merge = rule.get("merge", {"categories": {}})
         become = {
-            v: merge["levels"].get(v, merge.get("rest", v)) for v in set(rows[rule["column"]])
+            v: merge["categories"].get(v, merge.get("rest", v)) for v in set(rows[rule["column"]])
         }
         merged = rows[rule["column"]].map(become, na_action="ignore")
-        for level in rule["levels"]:
-            features[f"{rule['column']}={level}"] = merged == level
+        for category in rule["categories"]:
+            features[f"{rule['column']}={category}"] = merged == category
     scores = add_up(adult_model.model, pd.DataFrame(features))
     other = Exported(adult_model.fairfront, adult_model.folder, adult_model.model, rows, scores)
     _, (label, probabilities, score) = other.onnx()
@@ -256,10 +256,10 @@ def test_adult_with_missing_and_unseen_values(adult_model, adult):
 
 
 def test_huge_scores_and_moved_thresholds(fairfront, nasty, tmp_path):
-    """No program stumbles over exp, and decisions follow the threshold."""
+    """No program fails because exp overflows, and decisions follow the threshold."""
     coefficients = {name: 1e4 * c for name, c in nasty.model["coefficients"].items()}
     changes = {"coefficients": coefficients, "threshold": -321.5}
-    model = fairfront.model(nasty.folder / "run", 3, tmp_path / "model.json", **changes)
+    model = fairfront.model(nasty.folder / "run", 4, tmp_path / "model.json", **changes)
     rows = nasty.rows
     scores = 1e4 * (nasty.scores - model["intercept"]) + model["intercept"]
     huge = Exported(fairfront, tmp_path, model, rows, scores)

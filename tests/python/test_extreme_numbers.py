@@ -1,4 +1,4 @@
-"""Numbers that are too large or too small: each is handled, or is an error that names its place."""
+"""Very large and very small numbers: each is handled, or is an error that names its place."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ ROLES = ["--target", "y", "--positive", "1", "--sensitive", "sex"]
 
 
 def table(rows=200, seed=0):
-    """One feature that predicts the target, and two groups."""
+    """Return rows with one feature that predicts the target, and two groups."""
     random = np.random.default_rng(seed)
     x = random.normal(0, 1, rows)
     sex = random.choice(["f", "m"], rows)
@@ -30,56 +30,56 @@ def write(rows, path):
 
 
 @pytest.mark.parametrize("solver", [["--solver", "trace"], ["--preset", "paper"], ["--solver", "eps-fair"]])
-def test_huge_features_are_refused_by_place(fairfront, tmp_path, solver):
+def test_huge_features_are_an_error_with_their_place(fairfront, tmp_path, solver):
     rows = table()
     rows["x"] *= 1e160
     rows["x"] = rows["x"].map("{:.3e}".format)
     file = write(rows, tmp_path / "loans.csv")
-    found = fairfront.error("fit", file, *ROLES, *solver, "--scale", "none", "--points", 5, "--out", tmp_path / "run")
+    found = fairfront.error("fit", file, *ROLES, *solver, "--scale", "none", "--models", 5, "--out", tmp_path / "run")
     assert 'loans.csv, row 1, column "x": ' in found
-    assert "is too large for a feature, which must lie within ±1e50; fix the value" in found
+    assert "is too large for a feature, which must be within ±1e50; fix the value" in found
 
 
-def test_large_features_within_the_bound_end(fairfront, tmp_path):
-    """Just below the bound nothing hangs: there is a front, or an error."""
+def test_large_features_within_the_bound_do_not_hang(fairfront, tmp_path):
+    """Just below the bound, every solver ends with a front or an error."""
     rows = table()
     rows["x"] *= 1e49
     file = write(rows, tmp_path / "loans.csv")
     for solver in ["trace", "eps-fair", "weighted", "pf-smg"]:
         out = tmp_path / solver
-        args = ["fit", file, *ROLES, "--solver", solver, "--scale", "none", "--points", 5, "--out", out, "--quiet"]
+        args = ["fit", file, *ROLES, "--solver", solver, "--scale", "none", "--models", 5, "--out", out, "--quiet"]
         done = fairfront.run(*args)
         assert done.returncode in (0, 1)
         assert b"panic" not in done.stderr
 
 
 def test_small_features_keep_their_variance(fairfront, tmp_path):
-    """A column of small numbers makes the front of the same column in another unit."""
+    """A column of small numbers gives the same front as the column in another unit."""
     rows = table()
     found = []
     for name, unit in [("one", 1.0), ("small", 2.0**-660)]:
         file = write(rows.assign(x=rows["x"] * unit), tmp_path / f"{name}.csv")
         out = tmp_path / name
-        fairfront("fit", file, *ROLES, "--solver", "trace", "--points", 5, "--out", out, "--quiet")
+        fairfront("fit", file, *ROLES, "--solver", "trace", "--models", 5, "--out", out, "--quiet")
         found.append(pd.read_parquet(out / "front.parquet"))
     np.testing.assert_allclose(
         *(front.filter(regex="^test_log_loss|log_loss").to_numpy() for front in found), rtol=1e-9
     )
 
 
-STREAM = [*ROLES, "--solver", "trace", "--points", 5, "--batch", 100]
+STREAM = [*ROLES, "--solver", "trace", "--models", 5, "--batch", 100]
 
 
 def with_huge(rows, at):
-    """The same with one huge value."""
+    """Return the rows with one huge value."""
     rows = rows.copy()
     rows.loc[at, "x"] = 1e200
     return rows
 
 
-def test_streams_reject_huge_rows_and_go_on(fairfront, tmp_path):
+def test_streams_reject_huge_rows_and_continue(fairfront, tmp_path):
     state = tmp_path / "state"
-    # In the first batch, which fixes the scale, and in a later one.
+    # In the first batch, which fixes the scale, and in a later batch.
     for i, at in enumerate([7, 42]):
         file = write(with_huge(table(100, seed=i), at), tmp_path / f"{i}.csv")
         fairfront("stream", state, file, *(STREAM if i == 0 else []))
@@ -103,10 +103,10 @@ def test_a_batch_can_be_skipped(fairfront, tmp_path):
     fairfront("stream", state, files[0], *STREAM)
     before = (newest(state) / "front.parquet").read_bytes()
     said = fairfront("stream", state, files[1], "--skip-batch").decode()
-    assert "batch 2: 0 rows (100 rejected), 100 kept; the front stays as it was: the batch was skipped" in said
+    assert "batch 2: 0 rows (100 rejected), 100 kept; the front is not updated: the batch was skipped" in said
     assert (newest(state) / "front.parquet").read_bytes() == before
     assert set(rejected(state)["reason"]) == {"the batch was skipped with --skip-batch"}
-    # Front and rows are as before, so that the front can be recomputed.
+    # Front and rows did not change, so that the front can be recomputed.
     fairfront("verify", state)
     fairfront("stream", state, files[2])
     assert drifts(state)[-1]["kept"] == 200
@@ -114,10 +114,10 @@ def test_a_batch_can_be_skipped(fairfront, tmp_path):
 
 
 def test_a_batch_that_a_solver_cannot_fit_is_rejected(fairfront, tmp_path):
-    """Tracing cannot hold the covariance of errors at 0 with more than 1,000 parameters."""
+    """The solver `trace` cannot hold the covariance of errors at 0 with more than 1,000 parameters."""
     state = tmp_path / "state"
-    objectives = ["--objective", "log_loss", "--objective", "equal_opportunity(sex)"]
-    flags = [*ROLES, *objectives, "--solver", "trace", "--points", 5, "--batch", 1200]
+    objectives = ["--objective", "log_loss", "--objective", "score_covariance(sex, given=positive)"]
+    flags = [*ROLES, *objectives, "--solver", "trace", "--models", 5, "--batch", 1200]
 
     def batch(number, cities):
         rows = table(1200, seed=number)
@@ -127,33 +127,33 @@ def test_a_batch_that_a_solver_cannot_fit_is_rejected(fairfront, tmp_path):
     fairfront("stream", state, batch(0, few), *flags)
     before = (newest(state) / "front.parquet").read_bytes()
     file = batch(1, many)
-    refused = fairfront.run("stream", state, file, "--max-rejected", 1199)
-    assert refused.returncode == 1
-    assert b"the batch cannot be fitted: objective 2 cannot be held at 0" in refused.stderr
+    failed = fairfront.run("stream", state, file, "--max-rejected", 1199)
+    assert failed.returncode == 1
+    assert b"the batch cannot be fitted: objective 2 cannot be held at 0" in failed.stderr
     said = fairfront("stream", state, file).decode()
     assert "batch 2: 0 rows (1,200 rejected)" in said
-    assert "the front stays as it was: the batch cannot be fitted: objective 2 cannot be held at 0" in said
+    assert "the front is not updated: the batch cannot be fitted: objective 2 cannot be held at 0" in said
     assert (newest(state) / "front.parquet").read_bytes() == before
     assert len(rejected(state)) == 1200
     fairfront("verify", state)
-    # The next batch updates the front: nothing of the rejected one is left.
+    # The next batch updates the front, without any trace of the rejected batch.
     fairfront("stream", state, batch(2, few))
     assert "kept_because" not in drifts(state)[-1]["front"]
     assert drifts(state)[-1]["kept"] == 2400
     fairfront("verify", state)
 
 
-def test_states_whose_encodings_differ_are_refused(fairfront, tmp_path):
+def test_states_whose_encodings_differ_are_an_error(fairfront, tmp_path):
     rows = table(300).assign(job=np.resize(["a", "b", "c"], 300))
     state = tmp_path / "state"
     fairfront("stream", state, write(rows[:200], tmp_path / "0.csv"), *STREAM)
-    # The state knows fewer categories than the front; the checksums agree with the changed file.
+    # state.json has fewer categories than encoding.json, and the checksums match the changed file.
     folder = newest(state)
     path = folder / "state.json"
     before = path.read_bytes()
     content = json.loads(before)
-    content["settled"]["encoding"]["categorical"][0]["levels"].pop()
-    # Lengths are compared as well.
+    content["settled"]["encoding"]["categorical"][0]["categories"].pop()
+    # SHA256SUMS contains the length of the file, too.
     path.write_bytes(json.dumps(content, ensure_ascii=False).encode().ljust(len(before)))
     for sums in folder.iterdir():
         text = sums.read_bytes()
@@ -170,14 +170,14 @@ def test_states_whose_encodings_differ_are_refused(fairfront, tmp_path):
         (lambda y: np.where(y == 1, "0", "1"), "positive training rows sum to 0e0"),
         (lambda y: np.where(y == 1, "5e-324", "1"), "positive training rows sum to"),
         (lambda y: np.where(y == 1, "1", "1e-20"), "negative training rows sum to"),
-        (lambda y: np.full(len(y), "5e-324"), "multiply all of them by one number"),
-        (lambda y: np.full(len(y), "1e300"), "multiply all of them by one number"),
+        (lambda y: np.full(len(y), "5e-324"), "multiply all of them by the same number"),
+        (lambda y: np.full(len(y), "1e300"), "multiply all of them by the same number"),
     ],
 )
-def test_extreme_weights_are_refused(fairfront, tmp_path, weight, problem):
+def test_extreme_weights_are_an_error(fairfront, tmp_path, weight, problem):
     rows = table()
     file = write(rows.assign(w=weight(rows["y"])), tmp_path / "loans.csv")
-    found = fairfront.error("fit", file, *ROLES, "--weight", "w", "--points", 5, "--out", tmp_path / "run")
+    found = fairfront.error("fit", file, *ROLES, "--weight", "w", "--models", 5, "--out", tmp_path / "run")
     assert 'loans.csv, column "w": the weights' in found
     assert problem in found
 
@@ -188,9 +188,9 @@ def test_databases_keep_spaces_of_unicode(fairfront, tmp_path):
     job = np.where(rows["x"] > 0, "\u00a0clerk", "clerk")
     rows = rows.assign(job=np.where(np.arange(400) % 5 == 0, "cook", job))[["job", "sex", "y"]]
     file = write(rows, tmp_path / "loans.csv")
-    fairfront("fit", file, *ROLES, "--solver", "trace", "--points", 5, "--out", tmp_path / "run", "--quiet")
+    fairfront("fit", file, *ROLES, "--solver", "trace", "--models", 5, "--out", tmp_path / "run", "--quiet")
     model = tmp_path / "model.json"
-    fairfront.model(tmp_path / "run", 0, model)
+    fairfront.model(tmp_path / "run", 1, model)
     scored = pd.read_csv(io.BytesIO(fairfront("predict", model, file, "--output", "-")))
     sql = fairfront("export", model, "--format", "sql", "--output", "-").decode().rstrip().removesuffix(";")
     for connection in [duckdb.connect(), sqlite3.connect(":memory:")]:

@@ -1,11 +1,11 @@
 """Kills and errors at every file-system call of the commands that write.
 
-A small library (faults/faults.c) is loaded into the command. It counts the calls below one folder and makes one
-of them fail, write less than asked, or kill the process. After each fault the folder holds the old result or the
-new one, the same command succeeds, and it leaves the same bytes as without the fault.
+A small library (faults/faults.c), loaded into the command, counts the calls below one folder. It makes one of them
+fail, write less than requested, or kill the process. After each fault, the folder contains the old result or the new
+one. The same command then succeeds, and leaves the same bytes as without the fault.
 
-A seeded sample of each operation runs by default. FAIRFRONT_FAULTS is another number of cases, or `all` for every
-call with every fault.
+By default, each operation runs a seeded sample of cases. FAIRFRONT_FAULTS sets another number of cases, or `all` for
+every call with every fault.
 """
 
 import json
@@ -25,7 +25,7 @@ import streaming
 
 SOURCE = Path(__file__).parent / "faults" / "faults.c"
 KINDS = ["enospc", "eio", "eintr", "short", "kill-before", "kill-after"]
-#: Calls that may be interrupted or write less than asked; the other calls do not know these faults.
+#: Calls that can be interrupted or write less than requested; other calls cannot have these faults.
 INTERRUPTED = {"open", "write", "writev", "pwrite", "fsync", "fdatasync", "ftruncate"}
 WRITES = {"write", "writev", "pwrite"}
 #: Cases of each operation in a sample.
@@ -37,7 +37,7 @@ SOLVER = ["--solver", "weighted", "--set", "sums=2", "--set", "max-steps=1", "--
 
 @dataclass
 class Operation:
-    """A command that writes; `again` is the command that follows a fault, `show` reads the result."""
+    """A command that writes; `again` is the command to run after a fault, and `show` reads the result."""
 
     name: str
     command: list
@@ -110,7 +110,7 @@ OPERATIONS = [
 
 
 def write_table(path, rows, seed):
-    """A tiny table."""
+    """Write a tiny table."""
     draw = random.Random(seed)
     lines = ["age,income,sex,paid"]
     for _ in range(rows):
@@ -125,7 +125,7 @@ def shim(tmp_path_factory):
     """The compiled library."""
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
-        reason = "faults are injected on Linux, with a C compiler (cc)"
+        reason = "injecting faults needs Linux and a C compiler (cc)"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     library = tmp_path_factory.mktemp("faults") / "faults.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, SOURCE], check=True)
@@ -134,13 +134,13 @@ def shim(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def start(fairfront, tmp_path_factory):
-    """A folder with a table, a run, a model and a stream that has had its first batch."""
+    """A folder with a table, a run, a model, and a stream after its first batch."""
     folder = tmp_path_factory.mktemp("start")
     write_table(folder / "loans.csv", 160, 1)
     write_table(folder / "first.csv", 120, 2)
     write_table(folder / "more.csv", 120, 3)
     fairfront("fit", *TABLE, *SOLVER, "--out", "run", cwd=folder)
-    fairfront("select", "run", "--id", 0, "--model", "model.json", cwd=folder)
+    fairfront("select", "run", "--model-id", 1, "--model", "model.json", cwd=folder)
     columns = ["--target", "paid", "--positive", "yes", "--sensitive", "sex", "--batch", 120]
     fairfront("stream", "state", "first.csv", *columns, *SOLVER, "--threads", 1, cwd=folder)
     for name in ["scores.csv", "model.sql", "rows.csv", "rows.json"]:
@@ -149,7 +149,7 @@ def start(fairfront, tmp_path_factory):
 
 
 class Faults:
-    """Runs an operation in a copy of the start, with a fault or without."""
+    """Runs an operation in a copy of the start folder, with or without a fault."""
 
     def __init__(self, fairfront, shim, start, folder, operation):
         self.fairfront, self.shim, self.start, self.operation = fairfront, shim, start, operation
@@ -172,7 +172,7 @@ class Faults:
         return copy
 
     def show(self, folder):
-        """The result as a command reads it, or its error."""
+        """Return the result as a command reads it, or "no run"."""
         if self.operation.show is None:
             return None
         done = self.fairfront.run(*self.operation.show, cwd=folder)
@@ -190,7 +190,7 @@ class Faults:
         )
 
     def cases(self):
-        """All calls with all faults that they know."""
+        """Yield all calls with all faults that they can have."""
         for number, call, _ in self.calls:
             for kind in KINDS:
                 known = {"eintr": call in INTERRUPTED, "short": call in WRITES}.get(kind, True)
@@ -198,7 +198,7 @@ class Faults:
                     yield int(number), kind
 
     def check(self, case):
-        """What is wrong after a fault; None if nothing is."""
+        """Return the problem after a fault, or None."""
         at, kind = case
         folder = self.copy(f"{at}-{kind}")
         log = self.folder / f"{at}-{kind}.calls"
@@ -219,15 +219,15 @@ class Faults:
         elif done.returncode == 1 and kind in ("enospc", "eio"):
             lines = [line for line in errors.splitlines() if not line.startswith(("warning: ", "note: "))]
             if len(lines) != 1 or not lines[0].startswith("error: "):
-                return f"not one clear line: {errors}"
+                return f"the error is not one line: {errors}"
         elif done.returncode != 0:
             return f"exit code {done.returncode}: {errors}"
         elif contents(folder, self.operation.results) != self.after:
-            return "success with another result"
+            return "the command succeeds with a different result"
         elif kind in ("eintr", "short") and errors != self.said:
-            return f"a harmless fault is visible: {errors}"
+            return f"a harmless fault changes the output: {errors}"
         if self.operation.show is None or self.operation.name == "report":
-            # Files of their own: each is the old one or the new one.
+            # Each separate file is the old one or the new one.
             now = contents(folder, self.operation.results)
             for name in now:
                 if now[name] and now[name] not in (self.before.get(name), self.after.get(name)):
@@ -238,14 +238,14 @@ class Faults:
         if again.returncode != 0:
             return f"the same command fails afterwards: {again.stderr.decode()}"
         if contents(folder, self.operation.results) != self.after:
-            return "the same command has another result afterwards"
+            return "the same command has a different result afterwards"
         if left := left_over(folder):
-            return f"left over: {left}"
+            return f"temporary files remain: {left}"
         return None
 
 
 def contents(folder, results):
-    """The files of results, without the seconds that work took."""
+    """Return the files of results, without times."""
     found = {}
     for result in results:
         path = folder / result
@@ -266,7 +266,7 @@ def timeless(file):
         said = json.loads(file.read_text())
         return {name: value for name, value in said.items() if name not in ("seconds", "checksum")}
     if file.name in ("SHA256SUMS", "journal.json"):
-        # The first has the checksum of run.json, the second the full path of the input.
+        # The first contains the checksum of run.json, the second the full path of the input.
         return None
     if file.suffix == ".html":
         return re.sub(r'"seconds":\{[^}]*\}', "", file.read_text())
@@ -277,7 +277,7 @@ def timeless(file):
 
 
 def left_over(folder):
-    """Temporary files."""
+    """Return the temporary files."""
     return [str(path.relative_to(folder)) for path in folder.rglob(".fairfront-*")]
 
 
@@ -287,9 +287,9 @@ def test_a_fault_at_any_call_does_no_harm(fairfront, shim, start, tmp_path, oper
     assert faults.after != faults.before and len(faults.calls) > 3
     cases = list(faults.cases())
     number = len(cases)
-    asked = os.environ.get("FAIRFRONT_FAULTS", str(SAMPLE))
-    if asked != "all":
-        cases = random.Random(operation.name).sample(cases, min(int(asked), number))
+    wanted = os.environ.get("FAIRFRONT_FAULTS", str(SAMPLE))
+    if wanted != "all":
+        cases = random.Random(operation.name).sample(cases, min(int(wanted), number))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for problem in pool.map(faults.check, cases) if problem]
     print(f"{operation.name}: {len(faults.calls)} calls, {len(cases)} of {number} cases, {len(problems)} failures")
@@ -297,7 +297,7 @@ def test_a_fault_at_any_call_does_no_harm(fairfront, shim, start, tmp_path, oper
 
 
 def test_a_full_disk_fails_before_the_work(fairfront, shim, tmp_path):
-    """The place of the run is tried out before the table is read: this table does not exist."""
+    """A fit tests its output folder before it reads the table, which does not exist here."""
     for out, exists in [("new", False), ("empty", True), ("deep/er", False)]:
         folder = tmp_path / out.replace("/", "-")
         folder.mkdir()
@@ -315,5 +315,5 @@ def test_a_full_disk_fails_before_the_work(fairfront, shim, tmp_path):
                 FAULTS_AT=str(at),
                 FAULTS_KIND=kind,
             )
-            assert found.returncode == 1 and b"can be" in found.stderr and b"loans.csv" not in found.stderr
+            assert found.returncode == 1 and b"cannot be" in found.stderr and b"loans.csv" not in found.stderr
             assert not left_over(folder)

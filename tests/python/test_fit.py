@@ -1,4 +1,4 @@
-"""Fitted fronts: every number of a run against numpy, scikit-learn and fairlearn."""
+"""Fitted fronts: every number of a run, compared with numpy, scikit-learn and fairlearn."""
 
 import csv
 import io
@@ -18,17 +18,17 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss
 from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 
 LAMBDA, BETA, MU = 1e-4, 8.0, 1e-5
-# Few points and steps, but enough for some rounds of the solver.
-BUDGET = ["--points", "150", "--set", "max-steps=12", "--penalty", str(LAMBDA), "--quiet"]
+# Few models and steps, but enough for several rounds of the solver.
+BUDGET = ["--models", "150", "--set", "max-steps=12", "--penalty", str(LAMBDA), "--quiet"]
 OBJECTIVES = {
-    "impact": ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"],
-    "errors": ["log_loss", "equal_opportunity(race)", "predictive_equality(sex)"],
+    "impact": ["log_loss", "score_covariance(sex)", "score_covariance(race)"],
+    "errors": ["log_loss", "score_covariance(race, given=positive)", "score_covariance(sex, given=negative)"],
 }
 CASES = {
     # name: spec, objectives
     "weighted": ([*LOANS, "--seed", "3"], OBJECTIVES["impact"]),
     "unknown": ([*LOANS, "--missing-sensitive", "loss-only"], OBJECTIVES["errors"]),
-    "adult:gender": ([], ["log_loss", "disparate_impact(sex)"]),
+    "adult:sex": ([], ["log_loss", "score_covariance(sex)"]),
 }
 
 
@@ -44,32 +44,32 @@ def run(request, fairfront, tmp_path_factory):
     return Run(fairfront, folder, [source, *spec], objectives, BUDGET)
 
 
-def has_value(run, seen, defined, what):
-    """A measure is missing where, and only where, it cannot be given."""
+def has_value(run, seen, defined, name):
+    """Return whether a measure has a value; it must have one if and only if the measure is defined."""
     missing = seen is None or np.isnan(seen)
-    assert missing != bool(defined), what
+    assert missing != bool(defined), name
     return not missing
 
 
 def test_the_solver_did_some_work(run):
-    # Otherwise the other tests say little.
+    # Otherwise the other tests mean little.
     assert len(run.table) >= 20
     assert len(run.info["counters"]["points_by_round"]) >= 1
 
 
 def test_the_table(run):
     names = list(run.table)
-    assert names[0] == "id" and names[-1] == "params" and len(set(names)) == len(names)
-    assert list(run.table["id"]) == list(range(len(run.table)))
-    assert run.info["points"] == len(run.table)
+    assert names[0] == "model_id" and names[-1] == "params" and len(set(names)) == len(names)
+    assert list(run.table["model_id"]) == list(range(1, len(run.table) + 1))
+    assert run.info["models"] == len(run.table)
     assert run.info["objectives"] == run.objectives
     assert run.info["features"] == run.features
     assert run.info["rows"] == {name: len(split.y) for name, split in run.splits.items()}
     assert {len(p) for p in run.table["params"]} == {len(run.features) + 1}
-    certificate = ["certificate.gap", "certificate.residual"]
-    certificate += [f"certificate.multiplier.{name}" for name in run.objectives]
-    assert names[-len(certificate) - 1 : -1] == certificate
-    names = [name for name in names if name not in certificate]
+    proof = ["optimality_gap", "gradient_residual"]
+    proof += [f"multiplier.{name}" for name in run.objectives]
+    assert names[-len(proof) - 1 : -1] == proof
+    names = [name for name in names if name not in proof]
     assert list(run.info["unmitigated"]["values"]) == names[1:-1]
     assert np.isfinite(np.stack(run.table["params"])).all()
     wanted = [o if s == "train" else f"{s}.{o}" for s in SPLITS for o in objective_columns(run)]
@@ -82,7 +82,7 @@ def test_the_table(run):
 
 
 def interval_columns(run):
-    """The columns of intervals on test rows, then those on validation rows."""
+    """Return the columns of intervals on test rows, then those on validation rows."""
     kinds = ["demographic_parity", "equal_opportunity", "false_positive_rate", "equalized_odds"]
     by_group = ["selection_rate", "false_negative_rate", "false_positive_rate", "accuracy"]
     found = {"test": [], "validation": []}
@@ -114,7 +114,7 @@ def objective_columns(run):
 
 
 def measure_names(run):
-    """The measures of a split, in order."""
+    """Return the measures of a split, in order."""
     names = ["accuracy", "log_loss", *MORE]
     for attribute in run.attributes:
         names += [f"{difference}({attribute})" for difference in (*DIFFERENCES, INFORMATION)]
@@ -154,11 +154,11 @@ COUNTS = ["true_positives", "false_positives", "true_negatives", "false_negative
 @pytest.mark.parametrize("name", SPLITS)
 def test_accuracy_and_log_loss(run, name):
     split = run.splits[name]
-    for params, seen in run.points():
+    for params, seen in run.models():
         phi, decision = scores(split, params)
         expected = accuracy_score(split.y > 0, decision, sample_weight=split.w)
         near(seen[f"{name}.accuracy"], expected, "accuracy")
-        # Both columns, so that neither loses digits to 1 - p.
+        # Compute both columns, because 1 - p would lose digits.
         odds = seen["calibration.slope"] * phi + seen["calibration.intercept"]
         both = np.column_stack([expit(-odds), expit(odds)])
         expected = log_loss(split.y > 0, both, sample_weight=split.w)
@@ -174,8 +174,8 @@ def test_measures_of_groups(run, name):
         total = {
             (g, label): w[(group == g) & (y == label)].sum() for g in groups(run, attribute) for label in (True, False)
         }
-        # fairlearn takes a second for each.
-        for params, seen in run.points(4):
+        # fairlearn takes a second per model.
+        for params, seen in run.models(4):
             decision = scores(split, params)[1][known]
             frame = fl.MetricFrame(
                 metrics=RATES,
@@ -192,15 +192,15 @@ def test_measures_of_groups(run, name):
                 tn, fp, fn, tp = confusion_matrix(
                     y[of_group], decision[of_group], sample_weight=w[of_group], labels=[False, True]
                 ).ravel()
-                # The program finds the negatives of a group as a difference from its total; with
-                # weights that are not whole it has the rounding of the total.
+                # fairfront computes the negatives of a group as the total minus the positives. With fractional weights,
+                # they have the rounding error of the total.
                 rounding = EXACT * (positives + negatives)
                 for measure, expected in zip(COUNTS, (tp, fp, tn, fn), strict=True):
                     near(value(measure), expected, (g, measure), rounding)
                 divisors = {"false_negative_rate": positives, "false_positive_rate": negatives}
                 for rate in RATES:
                     if has_value(run, value(rate), divisors.get(rate, 1.0) > 0, (g, rate)):
-                        # As above: a rate has the rounding of its divisor's sum.
+                        # As above, a rate has the rounding error of its divisor.
                         near(value(rate), frame.by_group.loc[g, rate], (g, rate), EXACT)
             positives, negatives = (
                 all(n > 0 for (_, of), n in total.items() if of is label) for label in (True, False)
@@ -215,9 +215,9 @@ def test_measures_of_groups(run, name):
                 value = seen[f"{name}.{measure}({attribute})"]
                 if has_value(run, value, defined.get(measure, True), measure):
                     arguments = {"sensitive_features": group, "sample_weight": w}
-                    # A difference of two rates has their rounding, however small it is.
+                    # A difference has the rounding error of its two rates, however small it is.
                     near(value, function(y, decision, **arguments), measure, EXACT)
-            # scikit-learn's takes whole counts only.
+            # scikit-learn's function accepts only whole counts.
             table = [[w[(group == g) & (decision == d)].sum() for g in set(group)] for d in (0, 1)]
             table = np.array(table)
             expected = entropy(table.sum(0)) + entropy(table.sum(1)) - entropy(table.ravel())
@@ -230,18 +230,18 @@ def smooth_min(s):
 
 
 def objective(name, split, params):
-    """An objective by its definition, and the size of what was averaged."""
+    """Return an objective by its definition, and the mean size of its terms."""
     phi = split.z @ params
     if name == "log_loss":
         mean = np.average(np.logaddexp(0.0, -split.y * phi), weights=split.w)
         return mean + LAMBDA / 2 * (params[:-1] ** 2).sum(), 1.0
-    kind, attribute = name.rstrip(")").split("(")
+    attribute, _, given = name.removeprefix("score_covariance(").rstrip(")").partition(", given=")
     known = split.known(attribute)
     y, w, group, phi = (v[known] for v in (split.y, split.w, split.groups[attribute], phi))
-    if kind == "disparate_impact":
+    if not given:
         psi, counts = phi, np.ones(len(phi), bool)
     else:
-        side = 1.0 if kind == "equal_opportunity" else -1.0
+        side = 1.0 if given == "positive" else -1.0
         counts = y == side
         psi = np.where(counts, smooth_min(side * phi), 0.0)
     squares = []
@@ -260,15 +260,15 @@ def objective(name, split, params):
 @pytest.mark.parametrize("name", SPLITS)
 def test_objectives(run, name):
     prefix = "" if name == "train" else f"{name}."
-    for params, seen in run.points():
+    for params, seen in run.models():
         for o in run.objectives:
             value = seen[f"{prefix}objective.{o}"]
             expected, size = objective(o, run.splits[name], params)
             if o == "log_loss":
                 near(value, expected, o)
             else:
-                # A square of a difference of means: what rounding leaves of the difference is
-                # relative to the means, and fair points have a difference of almost 0.
+                # The value is the square of a difference of means. Its rounding error is relative to the means, and
+                # fair models have a difference of almost 0.
                 assert value >= 0
                 near(value**0.5, expected**0.5, o, 1e-13 * max(size, 1.0))
 
@@ -277,7 +277,7 @@ def test_the_front_is_nondominated(run):
     values = run.table[objective_columns(run)].to_numpy(copy=True)
     assert np.isfinite(values).all()
     assert not dominated(values).any()
-    # Nor is it where covariances that are nearly 0 count as 0, and no two points are alike then.
+    # This also holds if covariances near 0 count as 0, and no two models are equal then.
     unmitigated = run.info["unmitigated"]["values"]
     for column, name in enumerate(objective_columns(run)):
         if name != "objective.log_loss":
@@ -293,7 +293,7 @@ def test_the_unmitigated_model(run):
     params = np.append(model.coef_[0], model.intercept_[0])
     expected, _ = objective("log_loss", train, params)
     seen = run.info["unmitigated"]["values"]["objective.log_loss"]
-    # Two solvers, each with its own rule of when to stop.
+    # The two solvers have different stopping rules.
     assert seen == pytest.approx(expected, rel=1e-9)
     assert run.table["objective.log_loss"].min() >= seen * (1 - 1e-12)
 
@@ -339,8 +339,8 @@ def test_another_seed_differs(run, tmp_path):
     assert len(ours & set(other["objective.log_loss"])) <= 1
 
 
-def test_rows_of_unknown_group_count_for_the_loss_only(run):
-    """The other tests compare the numbers; this one sees that there are such rows to compare."""
+def test_rows_of_unknown_group_count_only_in_the_loss(run):
+    """The other tests compare the numbers; this one checks that there are such rows."""
     unknown = "loss-only" in run.spec
     for name, split in run.splits.items():
         for attribute in run.attributes:
@@ -351,8 +351,8 @@ def test_rows_of_unknown_group_count_for_the_loss_only(run):
             near(sum(counts), split.w[known].sum(), (name, attribute))
 
 
-def test_a_run_holds_no_row(fairfront, tmp_path):
-    """Not one number of a column without equal values is in the run, its page, or a model of it."""
+def test_a_run_contains_no_rows(fairfront, tmp_path):
+    """No number of a column with distinct values is in the run, its report, or a model of it."""
     rng = np.random.default_rng(3)
     rows = pd.DataFrame({name: rng.normal(50, 20, 1_500) for name in ("income", "savings", "debt")})
     rows["sex"] = rng.choice(["f", "m"], len(rows))
@@ -362,15 +362,15 @@ def test_a_run_holds_no_row(fairfront, tmp_path):
     run, model = tmp_path / "run", tmp_path / "model.json"
     fairfront("fit", tmp_path / "rows.csv", "--target", "paid", "--positive", "yes", "--sensitive", "sex", "--out", run)
     fairfront("select", run, "--knee", "--model", model)
-    texts = [path.read_text() for path in (run / "run.json", run / "encoding.json", run / "report.html", model)]
+    files = [path.read_text() for path in (run / "run.json", run / "encoding.json", run / "report.html", model)]
     number = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-    held = {float(found) for text in texts for found in number.findall(text)}
+    stored = {float(found) for file in files for found in number.findall(file)}
     front = pd.read_parquet(run / "front.parquet")
-    held |= set(front.drop(columns="params").to_numpy().ravel()) | set(np.concatenate(front.params.tolist()))
-    assert len(held) > 200
-    # As they are, and as the models see them.
+    stored |= set(front.drop(columns="params").to_numpy().ravel()) | set(np.concatenate(front.params.tolist()))
+    assert len(stored) > 200
+    # Neither raw nor scaled values are stored.
     for column in ("income", "savings", "debt"):
         values = rows[column].to_numpy()
-        (rule,) = [r for r in json.loads(texts[1])["numeric"] if r["column"] == column]
+        (rule,) = [r for r in json.loads(files[1])["numeric"] if r["column"] == column]
         scaled = (values - rule["shift"]) / rule["factor"]
-        assert not held & set(values) and not held & set(scaled)
+        assert not stored & set(values) and not stored & set(scaled)

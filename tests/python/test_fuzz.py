@@ -1,7 +1,8 @@
-"""Mutated inputs against the real command: it ends by itself, with a code and one line that say what is wrong.
+"""The command ends by itself on mutated inputs, with an exit code and one line of error.
 
-The library is fuzzed in process (`crates/fairfront-fuzz`, `make fuzz`); here the same mutations go through the command, so that
-aborts, signals, exit codes and messages are seen as well. FAIRFRONT_FUZZ names the fuzzer, by default the debug build.
+`make fuzz` (`crates/fairfront-fuzz`) fuzzes the library in process. Here the same mutations go through the command, to
+test aborts, signals, exit codes and messages, too. FAIRFRONT_FUZZ is the path of the fuzzer (by default the debug
+build).
 """
 
 import os
@@ -13,7 +14,7 @@ import pytest
 
 from conftest import REPOSITORY
 
-# Done, failed, wrong usage, requirements that are not met, nothing certified.
+# Success, error, wrong usage, unmet requirements, nothing certified.
 CODES = {0, 1, 2, 3, 4}
 COUNTS = {
     "csv": 40,
@@ -29,15 +30,15 @@ COUNTS = {
     "state": 30,
 }
 COLUMNS = ["--target", "approved", "--positive", "yes", "--sensitive", "sex"]
-SOLVER = ["--solver", "trace", "--points", "5", "--penalty", "0.01", "--quiet"]
+SOLVER = ["--solver", "trace", "--models", "5", "--penalty", "0.01", "--quiet"]
 
 
 @pytest.fixture(scope="module")
 def fuzz():
-    """Runs the fuzzer."""
+    """Function that runs the fuzzer."""
     binary = Path(os.environ.get("FAIRFRONT_FUZZ", REPOSITORY / "target/debug/fairfront-fuzz"))
     if not binary.exists():
-        reason = f"{binary} is not there; build it with cargo build -p fairfront-fuzz"
+        reason = f"{binary} does not exist; build it with cargo build -p fairfront-fuzz"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
     def run(*args):
@@ -48,7 +49,7 @@ def fuzz():
 
 
 def rows(n):
-    """A table that the mutated files are like."""
+    """Return a table like those that the fuzzer mutates."""
     lines = ['age,job,joined,"hours, weekly",sex,race,approved']
     for row in range(n):
         noise = row * 7919 % 101
@@ -63,18 +64,18 @@ def rows(n):
 
 @pytest.fixture(scope="module")
 def sound(fairfront, tmp_path_factory):
-    """A table, a run, a model and a stream that nothing has damaged."""
+    """An intact table, run, model and stream."""
     folder = tmp_path_factory.mktemp("sound")
     (folder / "loans.csv").write_text(rows(240))
     fairfront("fit", "loans.csv", *COLUMNS, *SOLVER, "--out", "run", cwd=folder)
-    fairfront("select", "run", "--id", "1", "--model", "model.json", cwd=folder)
+    fairfront("select", "run", "--model-id", "1", "--model", "model.json", cwd=folder)
     fairfront("stream", "state", "loans.csv", *COLUMNS, *SOLVER, "--batch", "100", cwd=folder)
     (folder / "more.csv").write_text(rows(70).replace("clerk", "farmer"))
     return folder
 
 
-def damaged(sound, place, name, part, path):
-    """A copy of a folder in which the newest file of this name is another one."""
+def corrupted(sound, place, name, part, path):
+    """Return a copy of a folder in which another file replaces the newest file of this name."""
     copy = place / name
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(sound / name, copy, symlinks=True)
@@ -85,7 +86,7 @@ def damaged(sound, place, name, part, path):
 
 
 def commands(target, path, part, sound, place):
-    """What is done with an input."""
+    """Yield the commands that read an input."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "")
     match target:
         case "csv" | "gzip" | "parquet":
@@ -104,14 +105,14 @@ def commands(target, path, part, sound, place):
         case "objective":
             out = place / "fitted"
             yield ["fit", sound / "loans.csv", *COLUMNS, "--objective", "log_loss", f"--objective={text}",
-                   "--points", "4", "--max-seconds", "5", "--quiet", "--out", out, "--force"]
+                   "--models", "4", "--max-seconds", "5", "--quiet", "--out", out, "--force"]
         case "run":
-            run = damaged(sound, place, "run", part, path)
+            run = corrupted(sound, place, "run", part, path)
             yield ["show", run]
             yield ["report", run, "-o", "-"]
             yield ["verify", run, sound / "loans.csv"]
         case "state":
-            state = damaged(sound, place, "state", part, path)
+            state = corrupted(sound, place, "state", part, path)
             yield ["show", state]
             yield ["stream", state, sound / "more.csv", "--flush", "--quiet"]
 
@@ -126,7 +127,7 @@ def test_the_command_survives_mutated_inputs(fairfront, fuzz, sound, target, tmp
     for path in files:
         part = path.name.removeprefix(f"{target}-").split("-", 1)[1]
         for command in commands(target, path, part, sound, tmp_path):
-            # It raises after a minute, which nothing here takes.
+            # `run` raises after a minute, much longer than any command needs.
             done = fairfront.run(*command, cwd=tmp_path)
             said = done.stderr.decode(errors="replace")
             context = f"{command}: {done.returncode}: {said}"
@@ -136,7 +137,7 @@ def test_the_command_survives_mutated_inputs(fairfront, fuzz, sound, target, tmp
             if done.returncode != 0 and command[0] != "verify":
                 errors = [line for line in said.splitlines() if line.startswith("error: ")]
                 assert len(errors) == 1, context
-                # Nothing but warnings and notes before it, and for wrong usage the usage after it.
+                # Only warnings and notes come before the error; the usage may follow if the usage is wrong.
                 assert done.returncode == 2 or said.endswith(errors[0] + "\n"), context
     # Mutations are neither all harmless nor all fatal.
     assert codes != {0}, "every input was accepted"

@@ -1,4 +1,4 @@
-"""`inspect --json` on the published data against pandas, scipy and scikit-learn."""
+"""`inspect --json` on the published data, compared with pandas, scipy and scikit-learn."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ ADULT_FEATURES = (
 ).split()
 COMPAS_FEATURES = ["age_cat", "sex", "priors_count", "c_charge_degree"]
 
-# Negatives and positives of each group, as the paper prints them.
+# Negatives and positives of each group, as in the paper.
 PAPER = {
     "sex": {"Male": (20_988, 9_539), "Female": (13_026, 1_669)},
     "race": {
@@ -30,7 +30,7 @@ PAPER = {
 
 @dataclass
 class Case:
-    """A data set by pandas alone, beside what the command says of it."""
+    """A data set read by pandas, with the output of the command."""
 
     name: str
     raw: pd.DataFrame
@@ -61,7 +61,7 @@ def compas_case(raw):
 
 
 @pytest.fixture(
-    scope="module", params=["adult:gender", "adult:race", "adult:gender+race", "compas:race"]
+    scope="module", params=["adult:sex", "adult:race", "adult:sex+race", "compas:race"]
 )
 def case(request, fairfront):
     family, attributes = request.param.split(":")
@@ -69,13 +69,12 @@ def case(request, fairfront):
     if family == "compas":
         parts = compas_case(raw)
     else:
-        sensitive = [{"gender": "sex"}.get(a, a) for a in attributes.split("+")]
-        parts = adult_case(raw, sensitive)
+        parts = adult_case(raw, attributes.split("+"))
     return Case(request.param, *parts, fairfront.inspect(request.param))
 
 
 def groups(label, *columns):
-    """Count and positives of each group."""
+    """Return count and positives of each group."""
     table = label.groupby(list(columns)).agg(["size", "sum"])
     name = lambda key: ":".join(key) if isinstance(key, tuple) else key
     rows = table.to_numpy(int).tolist()
@@ -131,7 +130,7 @@ def test_columns(case):
         values = case.raw[column["name"]]
         assert column["missing"] == values.isna().sum(), column["name"]
         assert column["missing_share"] == pytest.approx(values.isna().mean(), abs=1e-12)
-        # The raw files write each of Adult's two labels in two ways.
+        # The raw files of Adult spell each of the two labels in two ways.
         ways = 2 if column["name"] == "income" else 1
         assert column["distinct"] == ways * values.nunique(), column["name"]
         if column["type"] == "numeric":
@@ -140,7 +139,7 @@ def test_columns(case):
         elif column["merged"] is None:
             often = values.dropna().astype(str).value_counts()
             assert [n for _, n in column["top"]] == often.head(5).tolist()
-            assert all(often[level] == n for level, n in column["top"])
+            assert all(often[category] == n for category, n in column["top"])
     fewer = {c["name"]: c["merged"] for c in read if c["merged"] is not None}
     adult = {"education": 10, "native-country": 2, "income": 2}
     assert fewer == ({} if case.name == "compas:race" else adult)
@@ -158,7 +157,7 @@ def test_proxy_strengths(case):
 
 
 def merged(values):
-    """The levels of a column of Adult as the data set merges them."""
+    """Merge the categories of a column of Adult as the data set does."""
     if values.name == "native-country":
         return values.where(values == "United-States", "other")
     if values.name == "education":
@@ -168,46 +167,46 @@ def merged(values):
     return values
 
 
-def cramers_v(levels, group):
-    return association(pd.crosstab(levels, group), method="cramer", correction=False)
+def cramers_v(categories, group):
+    return association(pd.crosstab(categories, group), method="cramer", correction=False)
 
 
 def correlation_ratio(values, group):
-    """Root of the share of the variance that lies between the groups."""
+    """Return the root of the share of the variance that is between the groups."""
     means = values.groupby(group).transform("mean")
     return np.sqrt(means.var(ddof=0) / values.var(ddof=0))
 
 
 def test_joint_auc(case, fairfront):
     """The AUC of ridge least squares, fitted on the even rows and measured on the odd ones."""
-    # Without a split the encoded rows come in the order of the table.
+    # Without a split, the encoded rows are in the order of the table.
     seen = fairfront.inspect(case.name, "--split", "none")
     encoded = fairfront.encoded(case.name, "--split", "none")
     features = encoded.drop(columns=[*case.sensitive, "label", "weight", "split"])
-    # The command counts parity within blocks of 1,024 rows: the same as over all rows.
+    # The command alternates within blocks of 1,024 rows, which is the same as over all rows.
     x = np.column_stack([features.to_numpy(float), np.ones(len(features))])
     fit, rest = x[::2], x[1::2]
     gram = fit.T @ fit + 1e-6 * len(fit) * np.eye(x.shape[1])
     for attribute in case.sensitive:
         group = encoded[attribute]
-        told = {}
+        auc = {}
         for member in group.unique():
             is_member = (group == member).to_numpy()
             score = rest @ np.linalg.solve(gram, fit.T @ is_member[::2].astype(float))
             # Equal rows have equal scores, but a matrix product may round them differently.
-            told[member] = roc_auc_score(is_member[1::2], score.round(9))
-        # Both solve a system with a condition near 4e6, so scores agree to 1e-9 or so. That can
-        # turn around pairs of rows with nearly the same score; each moves the AUC by one pair.
+            auc[member] = roc_auc_score(is_member[1::2], score.round(9))
+        # Both solve a system with a condition number near 4e6, so scores agree to about 1e-9. That can swap pairs of
+        # rows with nearly the same score; each swap changes the AUC by one pair.
         proxy = seen["proxies"][attribute]
         members = (group[1::2] == proxy["group"]).sum()
         few_pairs = 3 / (members * (len(rest) - members))
-        assert proxy["auc"] == pytest.approx(max(told.values()), abs=few_pairs)
-        assert told[proxy["group"]] == pytest.approx(max(told.values()), abs=few_pairs)
+        assert proxy["auc"] == pytest.approx(max(auc.values()), abs=few_pairs)
+        assert auc[proxy["group"]] == pytest.approx(max(auc.values()), abs=few_pairs)
 
 
 def test_weights(fairfront, adult):
-    """Shares, base rates and strengths count each row as often as its weight says."""
-    seen = fairfront.inspect("adult:gender", "--weight", "fnlwgt")
+    """Shares, base rates and strengths count each row with its weight."""
+    seen = fairfront.inspect("adult:sex", "--weight", "fnlwgt")
     used = adult.dropna()
     label = used["income"] == ">50K"
     mean = lambda values: np.average(values, weights=used["fnlwgt"].loc[values.index])

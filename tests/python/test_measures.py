@@ -1,6 +1,6 @@
-"""Fronts judged by measures: what is kept, moved thresholds, quality, groups.
+"""Fronts judged by measures: models kept, moved thresholds, quality, groups.
 
-Everything is found again from exported rows and stored parameters.
+The tests recompute everything from exported rows and stored parameters.
 """
 
 import json
@@ -20,15 +20,17 @@ from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 
 DEMO = "demo(rows=3000)"
 ALL = ["--sensitive", "sex", "--sensitive", "race", "--sensitive", "sex:race"]
-# Enough for points that differ.
+# Enough for models that differ.
 FEW = ["--solver", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
 
 # Measures
 
 
 def measured(measure, split, phi):
-    """A measure of models by their scores, a row each; without weights exact to the last bit,
-    because counts are, and the rest is in the order of operations of the program."""
+    """Return a measure of models from their scores, one row per model.
+
+    Without weights, it is exact to the last bit: counts are exact, and other operations have the order of fairfront's.
+    """
     chosen = (phi >= 0).astype(float)
     positive = split.y > 0
     if measure == "log_loss":
@@ -44,7 +46,7 @@ def measured(measure, split, phi):
     groups = split.groups[attribute]
     of_group = np.array([groups == g for g in sorted(set(groups[split.known(attribute)]))])
     true = [of_group * (split.w * positive), of_group * (split.w * ~positive)]
-    positives, negatives = (lot.sum(1) for lot in true)
+    positives, negatives = (weights.sum(1) for weights in true)
     missed, wrong = (1 - chosen) @ true[0].T, chosen @ true[1].T
     selected = (positives - missed + wrong) / (positives + negatives)
     if kind == "mutual_information":
@@ -80,13 +82,11 @@ MATCHING = {
     "error_rate": "1 - accuracy",
     "log_loss": "log_loss",
     "demographic_parity": "demographic_parity_difference",
-    "true_positive_rate_parity": "equal_opportunity_difference",
-    "false_positive_rate_parity": "false_positive_rate_difference",
-    "equalized_odds": "equalized_odds_difference",
-    "mutual_information": "mutual_information",
-    "disparate_impact": "demographic_parity_difference",
     "equal_opportunity": "equal_opportunity_difference",
     "predictive_equality": "false_positive_rate_difference",
+    "equalized_odds": "equalized_odds_difference",
+    "mutual_information": "mutual_information",
+    "score_covariance": "demographic_parity_difference",
 }
 IN_MEASURES = ["--front-in", "measures"]
 FRONTS = {
@@ -102,8 +102,8 @@ FRONTS = {
         [],
     ),
     "odds": ([DEMO], ["error_rate", "equalized_odds(race)"], []),
-    "positives": ([DEMO], ["error_rate", "true_positive_rate_parity(sex)"], []),
-    "negatives": ([DEMO], ["error_rate", "false_positive_rate_parity(race, spread=variance)"], []),
+    "positives": ([DEMO], ["error_rate", "equal_opportunity(sex)"], []),
+    "negatives": ([DEMO], ["error_rate", "predictive_equality(race, spread=variance)"], []),
     "information": ([DEMO, "--seed", "3"], ["error_rate", "mutual_information(race)"], []),
     "four": (
         [DEMO, *ALL],
@@ -116,12 +116,12 @@ FRONTS = {
         [],
     ),
     "loss and rates": ([DEMO], ["log_loss", "demographic_parity(sex)"], []),
-    "both kinds": ([DEMO], ["error_rate", "disparate_impact(sex)"], []),
-    "covariance": ([DEMO], ["log_loss", "disparate_impact(sex)"], IN_MEASURES),
+    "both kinds": ([DEMO], ["error_rate", "score_covariance(sex)"], []),
+    "covariance": ([DEMO], ["log_loss", "score_covariance(sex)"], IN_MEASURES),
     "covariances": (
         [DEMO],
-        ["log_loss", "disparate_impact(race)", "disparate_impact(sex)"],
-        [*IN_MEASURES, "--points", "300"],
+        ["log_loss", "score_covariance(race)", "score_covariance(sex)"],
+        [*IN_MEASURES, "--models", "300"],
     ),
     "no validation": ([DEMO, "--split", "70/0/30"], [], []),
     "no test": ([DEMO, "--split", "80/20/0"], [], []),
@@ -136,7 +136,7 @@ class Front(Run):
 
 @pytest.fixture(scope="module")
 def fitted(request, fairfront, tmp_path_factory):
-    """Fits fronts, each once."""
+    """Function that fits fronts, each only once."""
     done = {}
 
     def fit(name, *more):
@@ -152,12 +152,12 @@ def fitted(request, fairfront, tmp_path_factory):
 
 
 def rounded(run, values):
-    """Where sums of weights are rounded, values that differ by less are alike."""
+    """Return values without the rounding of sums of weights."""
     return values if is_unweighted(run) else values.round(12)
 
 
 @pytest.mark.parametrize("name", FRONTS)
-def test_no_point_dominates_another_in_measures(fitted, name):
+def test_no_model_dominates_another_in_measures(fitted, name):
     run = fitted(name)
     judged = run.info["judged"]
     assert judged["front_in"] == "measures"
@@ -166,22 +166,22 @@ def test_no_point_dominates_another_in_measures(fitted, name):
     kept = lambda kind, inside: kind + inside if inside.startswith("(fp=") else MATCHING[kind] + inside
     assert judged["measures"] == [kept(*kind) for kind in kinds]
     values = rounded(run, table_of_measures(run, run.chosen_by))
-    assert len(values) == run.info["points"] > 3
+    assert len(values) == run.info["models"] > 3
     assert not dominated(values).any()
     assert len(np.unique(values, axis=0)) == len(values)
     assert judged["in_measures"] >= len(values) and judged["candidates"] >= judged["in_measures"]
-    most = run.info["solver_settings"]["points"]
+    most = run.info["solver_settings"]["models"]
     assert len(values) == min(judged["in_measures"], most)
 
 
 @pytest.mark.parametrize("name", FRONTS)
-def test_as_many_as_said_hold_on_test_rows(fitted, name):
+def test_the_number_of_nondominated_models_on_test_rows(fitted, name):
     run = fitted(name)
     if name == "no test":
         assert "on_test" not in run.info["judged"]
         return
     values = rounded(run, table_of_measures(run, run.splits["test"]))
-    # Points that are equal there are as good as each other.
+    # Models with equal values do not dominate each other.
     expected = moocore.is_nondominated(values, keep_weakly=True).sum()
     assert run.info["judged"]["on_test"] == expected == (~dominated(values)).sum()
 
@@ -191,21 +191,21 @@ def test_fronts_in_objectives(fitted, name):
     run, in_measures = fitted(name, "--front-in", "objectives"), fitted(name)
     judged, other = run.info["judged"], in_measures.info["judged"]
     assert judged["front_in"] == "objectives"
-    # The same candidates, judged in another way.
+    # The candidates are the same, but judged differently.
     for key in ("measures", "candidates", "moved", "in_objectives", "in_measures"):
         assert judged[key] == other[key], key
-    assert len(run.table) == min(judged["in_objectives"], run.info["solver_settings"]["points"])
+    assert len(run.table) == min(judged["in_objectives"], run.info["solver_settings"]["models"])
     columns = [f"objective.{name}" for name in run.info["objectives"]]
     values = run.table[columns].to_numpy(copy=True)
     assert not dominated(values).any()
-    # Nor where a difference of rates of 0.0001 counts as none.
+    # This also holds if a difference of 0.0001 between rates counts as 0.
     if name != "information":
         fair = values[:, 1:]
         fair[fair <= smooth_range([0, 1e-4], 50.0)] = 0.0
         assert not dominated(values).any()
     test = run.table[[f"test.{name}" for name in columns]].to_numpy()
     assert judged["on_test"] == moocore.is_nondominated(test, keep_weakly=False).sum()
-    # What is better in measures is not all better in objectives.
+    # A model that is better in measures is not always better in objectives.
     assert dominated(table_of_measures(run, run.chosen_by)).any()
 
 
@@ -218,44 +218,44 @@ def test_costs_are_a_column_of_every_split(fitted, fairfront, name):
         phi = np.stack(run.table["params"]) @ rows.z.T
         expected = measured(measure, rows, phi)
         np.testing.assert_allclose(run.table[f"{split}.{measure}"], expected, rtol=EXACT)
-    # Errors of the kind that costs less are made more often than by models for which both cost 1.
+    # The model makes more errors of the cheaper kind.
     best = run.table["params"].iloc[run.table[f"train.{measure}"].argmin()]
     rows = run.splits["train"]
     chosen = rows.z @ best >= 0
     false = lambda of: rows.w[of].sum()
     wrong, missed = false(chosen & (rows.y < 0)), false(~chosen & (rows.y > 0))
     assert wrong > missed if name == "costs" else missed > wrong
-    # As people write it, and as the column is called.
+    # With the name of the column, and with a space in it.
     bound = float(run.table[f"validation.{fair}"].median())
     meets = run.table[run.table[f"validation.{fair}"] <= bound]
     best = meets[f"validation.{measure}"].min()
     for written in (measure, measure.replace(",", ", ")):
         flags = ["--require", f"{fair} <= {bound!r}", "--confidence", "none", "--best", written, "--json"]
         found = json.loads(fairfront("select", run.folder, *flags))
-        assert run.table[f"validation.{measure}"][found["id"]] == best
+        assert run.table[f"validation.{measure}"].iloc[found["model_id"] - 1] == best
 
 
-def test_fronts_of_covariances_are_judged_by_them_unless_asked(fitted, fairfront, tmp_path):
+def test_fronts_of_covariances_are_judged_by_covariances_by_default(fitted, fairfront, tmp_path):
     spec, objectives, _ = FRONTS["covariance"]
-    run = Front(fairfront, tmp_path / "run", spec, objectives, ["--points", "200"])
+    run = Front(fairfront, tmp_path / "run", spec, objectives, ["--models", "200"])
     assert run.info["judged"]["front_in"] == "objectives" and len(run.table) == 200
     assert run.info["judged"]["measures"] == [] and "in_measures" not in run.info["judged"]
-    # Those that are kept are among them: thresholds are not moved where the loss depends on them.
+    # The models kept are among these, because thresholds do not move if the loss depends on them.
     asked = Front(
-        fairfront, tmp_path / "asked", spec, objectives, [*IN_MEASURES, "--points", "200"]
+        fairfront, tmp_path / "asked", spec, objectives, [*IN_MEASURES, "--models", "200"]
     )
     assert asked.info["judged"]["candidates"] == 200 and asked.info["judged"]["moved"] == 0
     assert {tuple(p) for p in asked.table["params"]} < {tuple(p) for p in run.table["params"]}
 
 
 @pytest.mark.parametrize("objective", ["group_risk(sex)", "worst_group_loss(race)"])
-def test_what_has_no_measure_is_refused(fairfront, tmp_path, objective):
+def test_objectives_without_a_measure_are_rejected(fairfront, tmp_path, objective):
     flags = ["--objective", "error_rate", "--objective", objective, "--out", tmp_path / "run"]
     done = fairfront.run("fit", DEMO, *flags, *IN_MEASURES)
     message = done.stderr.decode()
     assert done.returncode == 2 and objective in message and "no measure" in message
     assert not (tmp_path / "run").exists()
-    # Unasked, the front is judged by the objectives.
+    # By default, the objectives judge the front.
     fairfront("fit", DEMO, *flags, *FEW)
     judged = json.loads((tmp_path / "run/run.json").read_text())["judged"]
     assert judged["front_in"] == "objectives" and "in_measures" not in judged
@@ -265,12 +265,12 @@ def test_what_has_no_measure_is_refused(fairfront, tmp_path, objective):
 
 
 class Thresholds:
-    """All thresholds of a model on some rows that select some rows and not all, with measures."""
+    """All thresholds of a model that select some but not all rows, with their measures."""
 
     def __init__(self, measures, split, params):
         phi = split.z @ params
         some = np.unique(phi)
-        # Nearer ones may be one score, rounded.
+        # Closer values may be the same score up to rounding.
         apart = np.diff(some) > 1e-12
         self.values = ((some[:-1] + some[1:]) / 2)[apart]
         self.table = in_measures(measures, split, phi - self.values[:, None])
@@ -278,7 +278,7 @@ class Thresholds:
         self.better = (self.table <= own).all(1) & (self.table < own).any(1)
 
     def best(self):
-        """For each measure the thresholds that are best for it, where alike by the others."""
+        """Yield for each measure the thresholds that are best for it; the other measures break ties."""
         table, better = self.table[self.better], self.values[self.better]
         for i in range(table.shape[1]):
             keys = np.column_stack([table[:, i], table])
@@ -287,7 +287,7 @@ class Thresholds:
 
 SMALL = "demo(rows=900)"
 SMALL_FRONTS = {
-    # With these seeds some points could be improved on training rows where there are others.
+    # With these seeds, training rows alone could improve some models if there are validation rows.
     "sex": (["--sensitive", "sex", "--seed", "2"], []),
     "race": (["--sensitive", "race", "--seed", "3"], []),
     "odds": (["--sensitive", "sex"], ["error_rate", "equalized_odds(sex)"]),
@@ -295,8 +295,8 @@ SMALL_FRONTS = {
 
 
 @pytest.mark.parametrize("name", SMALL_FRONTS)
-def test_no_threshold_improves_a_point(fairfront, tmp_path, name):
-    """Without validation rows, points are judged where their thresholds are moved."""
+def test_no_threshold_improves_a_model(fairfront, tmp_path, name):
+    """Without validation rows, models are judged on the rows on which their thresholds are moved."""
     sensitive, objectives = SMALL_FRONTS[name]
     spec = [SMALL, "--split", "70/0/30", *sensitive]
     run = Front(fairfront, tmp_path / "run", spec, objectives, [])
@@ -307,9 +307,9 @@ def test_no_threshold_improves_a_point(fairfront, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", SMALL_FRONTS)
-def test_thresholds_that_are_better_are_judged_too(fairfront, tmp_path, name):
-    """A point that could be improved on training rows is kept only because none of the thresholds
-    that are best for it there dominates it on training and validation rows together."""
+def test_better_thresholds_are_judged_too(fairfront, tmp_path, name):
+    """If a kept model could be improved on training rows, no threshold that is best there dominates it on training and
+    validation rows together."""
     sensitive, objectives = SMALL_FRONTS[name]
     run = Front(fairfront, tmp_path / "run", [SMALL, *sensitive], objectives, [])
     measures = run.info["judged"]["measures"]
@@ -321,14 +321,14 @@ def test_thresholds_that_are_better_are_judged_too(fairfront, tmp_path, name):
         own = in_measures(measures, run.chosen_by, phi[None])
         for best in thresholds.best():
             moved = in_measures(measures, run.chosen_by, phi - best[:, None])
-            # Of thresholds that are alike on training rows one is tried.
+            # Only one of several thresholds that are equal on training rows is tried.
             assert not ((moved <= own).all(1) & (moved < own).any(1)).all()
 
 
-def test_thresholds_of_other_points_can_be_improved(fairfront, tmp_path):
-    """So the tests above would see it if thresholds were not moved."""
-    objectives = ["log_loss", "disparate_impact(sex)"]
-    run = Front(fairfront, tmp_path / "run", [SMALL], objectives, ["--points", "20"])
+def test_thresholds_of_other_models_can_be_improved(fairfront, tmp_path):
+    """The tests above would therefore fail if thresholds were not moved."""
+    objectives = ["log_loss", "score_covariance(sex)"]
+    run = Front(fairfront, tmp_path / "run", [SMALL], objectives, ["--models", "20"])
     measures = ["1 - accuracy", "demographic_parity_difference(sex)"]
     better = [Thresholds(measures, run.splits["train"], p).better for p in run.table["params"]]
     assert sum(b.any() for b in better) > 5
@@ -339,7 +339,7 @@ def test_thresholds_of_other_points_can_be_improved(fairfront, tmp_path):
 
 RATES_BY = {
     "default": [],
-    "pf-smg": ["--solver", "pf-smg", "--set", "max-steps=8", "--points", "60"],
+    "pf-smg": ["--solver", "pf-smg", "--set", "max-steps=8", "--models", "60"],
     "polish": ["--solver", "weighted", "--polish"],
 }
 
@@ -364,7 +364,7 @@ def test_threads_change_nothing(fairfront, tmp_path, name):
 @pytest.fixture(scope="module")
 def gender(data, fairfront, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gender") / "run"
-    return Front(fairfront, folder, ["adult:gender"], [], [])
+    return Front(fairfront, folder, ["adult:sex"], [], [])
 
 
 def test_better_than_a_grid_of_reweighted_models(gender):
@@ -382,15 +382,15 @@ def test_better_than_a_grid_of_reweighted_models(gender):
 
 
 def test_better_than_the_front_of_covariances(gender, fairfront, tmp_path):
-    objectives = ["log_loss", "disparate_impact(sex)"]
-    other = Front(fairfront, tmp_path / "run", ["adult:gender"], objectives, ["--points", "200"])
+    objectives = ["log_loss", "score_covariance(sex)"]
+    other = Front(fairfront, tmp_path / "run", ["adult:sex"], objectives, ["--models", "200"])
     phi = np.stack(other.table["params"]) @ other.splits["test"].z.T
     measures = gender.info["judged"]["measures"]
     assert_better(gender, in_measures(measures, other.splits["test"], phi))
 
 
 def assert_better(run, others):
-    """More hypervolume on test rows than other models, of which all count that are good there."""
+    """The front has a larger hypervolume on test rows than the nondominated ones of the other models."""
     test = run.splits["test"]
     ours = table_of_measures(run, test)
     front = np.vstack([ours, others])
@@ -403,22 +403,22 @@ def assert_better(run, others):
         "loose": [min(share, 1 - share), unmitigated],
     }
     for name, reference in references.items():
-        volume = lambda points: moocore.hypervolume(points, ref=reference)
+        volume = lambda values: moocore.hypervolume(values, ref=reference)
         assert volume(ours) > volume(others) > 0, name
 
 
 def test_the_unmitigated_model_has_the_stored_values(gender):
-    params, seen = list(gender.points(2))[-1]
+    params, seen = list(gender.models(2))[-1]
     for name, split in gender.splits.items():
         prefix = "" if name == "train" else f"{name}."
         for text in ("error_rate", "demographic_parity(sex)"):
             expected = objective(text, split, params)
             assert seen[prefix + column(text)] == pytest.approx(expected, rel=1e-9), text
         phi, decision = scores(split, params)
-        gap = fl.demographic_parity_difference(
+        difference = fl.demographic_parity_difference(
             split.y > 0, decision, sensitive_features=split.groups["sex"]
         )
-        near(seen[f"{name}.demographic_parity_difference(sex)"], gap, "gap")
+        near(seen[f"{name}.demographic_parity_difference(sex)"], difference, "difference")
         near(seen[f"{name}.accuracy"], (decision == (split.y > 0)).mean(), "accuracy")
 
 
@@ -427,7 +427,7 @@ def test_the_unmitigated_model_has_the_stored_values(gender):
 
 @pytest.fixture(scope="module")
 def table(fairfront):
-    """Rows that can be changed; the split stays."""
+    """Rows that tests may change; the split stays the same."""
     return fairfront.export(DEMO)
 
 
@@ -442,7 +442,7 @@ def written(rows, path):
     return path
 
 
-def test_names_of_groups_mean_nothing(fairfront, tmp_path, table):
+def test_names_of_groups_do_not_matter(fairfront, tmp_path, table):
     names = {
         "sex": {"Female": "z", "Male": "a"},
         "race": {"Asian": "u", "Black": "s", "Hispanic": "t", "Other": "q", "White": "r"},
@@ -460,15 +460,15 @@ def test_names_of_groups_mean_nothing(fairfront, tmp_path, table):
     for run, other in (runs, runs[::-1]):
         back = {new: old for n in names.values() for old, new in n.items()}
         called = new_name if run is runs[0] else lambda word: back.get(word, word)
-        # The same rows in the same order, with other names.
+        # Both runs have the same rows in the same order, with different names.
         for name in SPLITS:
             np.testing.assert_array_equal(run.splits[name].z, other.splits[name].z)
             for a in run.attributes:
                 assert [called(g) for g in run.splits[name].groups[a]] == list(
                     other.splits[name].groups[a]
                 )
-        # What one run says of its models is what the rows of the other say of them.
-        for params, seen in run.points():
+        # The values that one run stores for its models are those on the rows of the other run.
+        for params, seen in run.models():
             for name in SPLITS:
                 prefix = "" if name == "train" else f"{name}."
                 for text in run.objectives:
@@ -481,16 +481,16 @@ def test_names_of_groups_mean_nothing(fairfront, tmp_path, table):
                         measure = f"{measure}({attribute})"
                         expected = measured(measure, other.splits[name], phi)[0]
                         near(seen[f"{name}.{measure}"], expected, measure, EXACT)
-        # And columns of groups have their names.
+        # The columns of groups have the names of that run.
         renamed = lambda c: re.sub(r"=(.*?)\)(\.|$)", lambda m: f"={called(m[1])}){m[2]}", c)
         assert {renamed(c) for c in run.table} == set(other.table)
 
 
 def warnings(info):
-    return [n["message"] for n in info["notices"] if n["level"] == "warning"]
+    return [n["message"] for n in info["messages"] if n["severity"] == "warning"]
 
 
-def test_small_groups_are_named(fairfront, tmp_path, table):
+def test_a_warning_names_small_groups(fairfront, tmp_path, table):
     rows = table.copy()
     rows["race"] = np.where(rows["race"] == "White", "White", "all others")
     train = np.flatnonzero(rows["split"] == "train")
@@ -515,17 +515,17 @@ def test_a_group_without_positives(fairfront, tmp_path, table):
     assert others.sum() > 20
     rows.loc[others, "approved"] = "no"
     spec = [written(rows, tmp_path / "rows.csv"), *READ, "--sensitive", "race"]
-    objectives = ["error_rate", "true_positive_rate_parity(race)"]
+    objectives = ["error_rate", "equal_opportunity(race)"]
     run = Front(fairfront, tmp_path / "run", spec, objectives, [])
     judged = run.info["judged"]
     assert judged["front_in"] == "objectives" and "in_measures" not in judged
-    (message,) = [m for m in warnings(run.info) if "cannot be given" in m]
+    (message,) = [m for m in warnings(run.info) if "is undefined on these rows" in m]
     assert "equal_opportunity_difference(race)" in message and "objectives instead" in message
     assert run.table["train.equal_opportunity_difference(race)"].isna().all()
     values = run.table[[column(text) for text in objectives]].to_numpy()
     assert len(values) > 3 and not dominated(values).any()
     # The other groups are compared.
-    for params, seen in run.points():
+    for params, seen in run.models():
         for text in objectives:
             expected = objective(text, run.splits["train"], params)
             assert seen[column(text)] == pytest.approx(expected, rel=1e-9, abs=1e-13)
@@ -534,19 +534,19 @@ def test_a_group_without_positives(fairfront, tmp_path, table):
     assert run.info["judged"]["front_in"] == "measures"
 
 
-def test_rows_of_unknown_group_count_for_the_errors_only(fitted):
-    """The numbers are compared above; here it is seen that such rows make a difference."""
+def test_rows_of_unknown_group_count_only_in_the_error_rate(fitted):
+    """The tests above compare the numbers; this one checks that such rows make a difference."""
     run = fitted("unknown groups")
     train = run.splits["train"]
     known = train.known("race")
     assert 0.05 < (~known).mean() < 0.15
     seen = run.info["unmitigated"]["values"]
     params = np.array(run.info["unmitigated"]["params"])
-    for kept, alike in ((slice(None), (True, True)), (known, (False, True))):
+    for kept, equal in ((slice(None), (True, True)), (known, (False, True))):
         some = type(train).__new__(type(train))
         some.z, some.y, some.w = train.z[kept], train.y[kept], train.w[kept]
         some.groups = {a: g[kept] for a, g in train.groups.items()}
         some.penalty = train.penalty
-        for text, same in zip(("error_rate", "demographic_parity(race)"), alike, strict=True):
+        for text, same in zip(("error_rate", "demographic_parity(race)"), equal, strict=True):
             expected = objective(text, some, params)
             assert (abs(seen[column(text)] - expected) < 1e-12) == same, text

@@ -1,7 +1,7 @@
-"""Memory: inputs that do not fit are an error with a remedy, and never an abort.
+"""Inputs that do not fit in memory are an error with a remedy, never an abort.
 
-Estimates are compared with the peak that the system measures; limits on the address space are those of the
-system (RLIMIT_AS), so that a real failure to allocate is tested, too.
+Estimates are compared with the peak that the system measures. The system limits the address space (RLIMIT_AS), so that
+real allocation failures are tested, too.
 """
 
 import gzip
@@ -23,13 +23,13 @@ ROLES = ["--target", "y", "--positive", "yes", "--sensitive", "sex"]
 
 
 def capped(fairfront, mib, *args, stdin=None):
-    """The one line of a command that has so much address space."""
+    """Run a command with a limited address space, and return its one line of error."""
     limit = mib * MIB
     done = subprocess.run(
         [fairfront.binary, *map(str, args)],
         stdin=stdin or subprocess.DEVNULL,
         capture_output=True,
-        # One thread takes as much address space on every machine.
+        # One thread takes the same address space on every machine.
         env=os.environ | {"RAYON_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
         timeout=120,
@@ -41,7 +41,7 @@ def capped(fairfront, mib, *args, stdin=None):
 
 
 def long_line(path, mib):
-    """A gzip file with a header and one row of so many MiB, itself far smaller."""
+    """Write a small gzip file with a header and one row of this many MiB."""
     pack = zlib.compressobj(1, zlib.DEFLATED, 31)
     text = b"x" * MIB
     with open(path, "wb") as file:
@@ -52,7 +52,7 @@ def long_line(path, mib):
 
 
 def many_rows(path, rows):
-    """A Parquet file with very many rows in few bytes."""
+    """Write a Parquet file with very many rows in few bytes."""
     part = rows // 10
     values = pa.array(np.zeros(part))
     column = pa.DictionaryArray.from_arrays(np.zeros(part, dtype=np.int32), ["a"]).cast("string")
@@ -63,7 +63,7 @@ def many_rows(path, rows):
 
 
 def wide_rows(path, rows):
-    """A CSV file of numbers, with roles."""
+    """Write a CSV file of numbers, with a group and a target."""
     rng = np.random.default_rng(3)
     table = pd.DataFrame(rng.normal(size=(rows, 12)).round(3), columns=[f"x{i}" for i in range(12)])
     table["sex"] = np.where(rng.random(rows) < 0.5, "f", "m")
@@ -71,18 +71,18 @@ def wide_rows(path, rows):
     table.to_csv(path, index=False)
 
 
-def test_a_packed_row_is_refused_before_it_is_unpacked(fairfront, tmp_path):
+def test_a_compressed_row_is_rejected_before_it_fills_the_memory(fairfront, tmp_path):
     path = tmp_path / "bomb.csv.gz"
     long_line(path, 512)
     assert path.stat().st_size < 4 * MIB
-    # 16 MiB are a row at most, so that 300 MiB suffice to say so.
+    # A row has at most 16 MiB, so that 300 MiB are enough to detect the problem.
     for command in [["inspect", path], ["inspect", "-"]]:
         with open(path, "rb") as stdin:
             said = capped(fairfront, 300, *command, stdin=stdin)
         assert "row 1, line 2: the row is longer than 16 MiB; shorten it" in said
     wide_rows(tmp_path / "t.csv", 400)
     fairfront("fit", tmp_path / "t.csv", *ROLES, "--out", tmp_path / "run", "--quiet")
-    fairfront.model(tmp_path / "run", 0, tmp_path / "model.json")
+    fairfront.model(tmp_path / "run", 1, tmp_path / "model.json")
     header = ",".join([f"x{i}" for i in range(12)])
     with gzip.open(tmp_path / "new.csv.gz", "wb") as file:
         file.write(f"{header}\n".encode())
@@ -92,22 +92,22 @@ def test_a_packed_row_is_refused_before_it_is_unpacked(fairfront, tmp_path):
     assert "line 2: the row is longer than 16 MiB" in said
 
 
-def test_a_row_whose_quote_is_open_is_refused_with_the_line_of_the_quote(fairfront, tmp_path):
+def test_an_unclosed_quote_is_an_error_with_its_line(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('n,word\n1,a\n2,"b\n' + "3,c\n" * (5 * MIB))
     said = fairfront.error("inspect", path)
     assert "row 2, line 3: the row is longer than 16 MiB; close the quote that opens a field on line 3" in said
 
 
-def test_parquet_is_refused_by_its_counts(fairfront, tmp_path):
+def test_parquet_is_rejected_by_its_row_count(fairfront, tmp_path):
     path = tmp_path / "t.parquet"
     many_rows(path, 100_000_000)
     assert path.stat().st_size < 6 * MIB
     said = capped(fairfront, 800, "inspect", path)
     assert "t.parquet: 100,000,000 rows of 3 columns take about 1." in said
-    assert "available; use fewer columns with --feature and --drop, take fewer rows" in said
+    assert "available; use fewer columns with --feature and --drop, use fewer rows" in said
     said = fairfront.error("inspect", path, "--memory", "500MiB")
-    assert "more than the 500.0 MiB of --memory" in said and said.endswith("or raise --memory\n")
+    assert "more than the 500.0 MiB set by --memory" in said and said.endswith("or raise --memory\n")
     # Fewer columns fit.
     many_rows(path, 1_000_000)
     assert "1,000,000 rows of 3 columns" in fairfront.error("inspect", path, "--memory", "10MiB")
@@ -115,20 +115,20 @@ def test_parquet_is_refused_by_its_counts(fairfront, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["demo(rows=1000000000)", "synthetic:1(rows=1000000000)"])
-def test_generated_rows_are_refused_by_their_number(fairfront, name):
+def test_generated_rows_are_rejected_by_their_number(fairfront, name):
     for command in [["inspect", name], ["data", "export", name, "-o", "-"]]:
         said = capped(fairfront, 2000, *command)
         assert "1,000,000,000 rows take about" in said and "set fewer rows" in said
 
 
-def test_a_growing_csv_file_is_refused(fairfront, tmp_path):
+def test_a_large_csv_file_is_rejected(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     wide_rows(path, 400_000)
     said = fairfront.error("inspect", path, "--memory", "30MB")
-    assert "rows of 14 columns take about" in said and "of --memory" in said
+    assert "rows of 14 columns take about" in said and "set by --memory" in said
     said = capped(fairfront, 80, "inspect", path)
     assert "rows of 14 columns take about" in said and "available; use fewer columns with --feature" in said
-    # If the estimate is not heeded, the system refuses memory in the end.
+    # With a limit above the system's, the allocation fails in the end.
     said = capped(fairfront, 80, "inspect", path, "--memory", "100GiB")
     assert said.startswith("error: memory: the system refused ") and "fewer rows" in said
     packed = tmp_path / "t.csv.gz"
@@ -137,7 +137,7 @@ def test_a_growing_csv_file_is_refused(fairfront, tmp_path):
     assert "rows of 14 columns" in fairfront.error("inspect", "-", "--memory", "30MB", stdin=path.read_bytes())
 
 
-def test_a_fit_is_refused_before_it_starts(fairfront, tmp_path):
+def test_a_fit_is_rejected_before_it_starts(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     wide_rows(path, 100_000)
     fit = ["fit", path, *ROLES, "--out", tmp_path / "run", "--quiet"]
@@ -147,9 +147,9 @@ def test_a_fit_is_refused_before_it_starts(fairfront, tmp_path):
     assert "100,000 encoded rows of 12 features take about" in encoded
     solving = fairfront.error(*fit, "--memory", "40MiB")
     assert "fit: 100,000 rows, their scores and" in solving and "stream --window" in solving
-    for solver, points in [("weighted", 1_000_000), ("trace", 10_000_000), ("pf-smg", 100_000_000)]:
-        many = fairfront.error(*fit, "--solver", solver, "--points", points, "--memory", "1GiB")
-        assert "candidate models" in many and "fewer --points" in many
+    for solver, models in [("weighted", 1_000_000), ("trace", 10_000_000), ("pf-smg", 100_000_000)]:
+        many = fairfront.error(*fit, "--solver", solver, "--models", models, "--memory", "1GiB")
+        assert "candidate models" in many and "lower --models" in many
     assert not (tmp_path / "run").exists()
     # The same from a TOML file.
     (tmp_path / "t.toml").write_text('memory = "24MiB"\n')
@@ -157,14 +157,14 @@ def test_a_fit_is_refused_before_it_starts(fairfront, tmp_path):
 
 
 @pytest.mark.parametrize("size", ["2 apples", "-1GiB", "0", ""])
-def test_sizes_that_are_none_are_wrong_usage(fairfront, size):
+def test_invalid_sizes_are_wrong_usage(fairfront, size):
     done = fairfront.run("inspect", "demo", f"--memory={size}")
     assert done.returncode == 2
     assert b"--memory" in done.stderr and b"2GiB" in done.stderr
 
 
 def peak_of(*command):
-    """Peak resident bytes of a finished process."""
+    """Run a command and return its peak of resident bytes."""
     code = (
         "import resource, subprocess, sys\n"
         "done = subprocess.run(sys.argv[1:], capture_output=True)\n"
@@ -177,7 +177,7 @@ def peak_of(*command):
 
 
 def estimate(fairfront, kind, *command):
-    """The estimate of a refused command, in bytes."""
+    """Return the estimate of a rejected command, in bytes."""
     low = 16 * MIB
     for _ in range(40):
         said = fairfront.run(*command, "--memory", f"{low}B").stderr.decode()
@@ -191,7 +191,7 @@ def estimate(fairfront, kind, *command):
 
 
 def test_estimates_are_near_the_measured_peak(fairfront, tmp_path):
-    """Within a factor of 1.5, as the documentation says, the program itself taken off."""
+    """Without the memory of the program itself, estimates are within a factor of 1.5, as documented."""
     base = peak_of(fairfront.binary, "inspect", "demo(rows=100)")
     path = tmp_path / "t.csv"
     wide_rows(path, 250_000)
@@ -202,14 +202,14 @@ def test_estimates_are_near_the_measured_peak(fairfront, tmp_path):
         peak = peak_of(fairfront.binary, *command) - base
         found = estimate(fairfront, kind, *command)
         assert found / 1.5 < peak < 1.5 * found, (command, found, peak)
-    fit = ["fit", path, *ROLES, "--out", tmp_path / "run", "--quiet", "--points", "20", "--max-seconds", "20"]
+    fit = ["fit", path, *ROLES, "--out", tmp_path / "run", "--quiet", "--models", "20", "--max-seconds", "20"]
     peak = peak_of(fairfront.binary, *fit) - base
     found = estimate(fairfront, "fit: ", *fit, "--force")
     assert found / 1.5 < peak < 1.5 * found, (found, peak)
     assert whole < peak
 
 
-def test_nul_bytes_are_refused_everywhere(fairfront, tmp_path):
+def test_nul_bytes_are_an_error_everywhere(fairfront, tmp_path):
     rows = 400
     lines = ["n,word,sex,y"]
     for i in range(rows):
@@ -217,51 +217,51 @@ def test_nul_bytes_are_refused_everywhere(fairfront, tmp_path):
     good = "\n".join(lines) + "\n"
     bad = good.replace("\n6,w2", "\n6,w\x002", 1)
     row = next(i for i, line in enumerate(bad.split("\n")) if "\0" in line)
-    place = f"row {row} (line {row + 1}), column \"word\": the text holds a NUL byte; remove it"
+    place = f"row {row} (line {row + 1}), column \"word\": the value contains a NUL byte; remove it"
     path = tmp_path / "t.csv"
     path.write_text(bad)
     assert place in fairfront.error("inspect", path)
     assert place in fairfront.error("inspect", "-", stdin=bad.encode())
-    # In a column that is not used, too.
+    # In an unused column, too.
     assert place in fairfront.error("inspect", path, "--drop", "word")
     packed = tmp_path / "t.csv.gz"
     packed.write_bytes(gzip.compress(bad.encode()))
     assert place in fairfront.error("inspect", packed)
     (tmp_path / "header.csv").write_text(good.replace("word", "wo\0rd", 1))
-    assert "the name of column 2 holds a NUL byte" in fairfront.error("inspect", tmp_path / "header.csv")
+    assert "the name of column 2 contains a NUL byte" in fairfront.error("inspect", tmp_path / "header.csv")
     # Binary files are not text.
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 4)
     assert "not a text file" in fairfront.error("inspect", tmp_path / "binary.csv")
     frame = pd.DataFrame({"n": range(rows), "word": ["w"] * 7 + ["w\0x"] + ["w"] * (rows - 8)})
     frame.to_parquet(tmp_path / "t.parquet")
     said = fairfront.error("inspect", tmp_path / "t.parquet")
-    assert "t.parquet, row 8, column \"word\": the text holds a NUL byte" in said
+    assert "t.parquet, row 8, column \"word\": the value contains a NUL byte" in said
     pq.write_table(pa.table({"n": [1, 2], "a\0b": [1, 2]}), tmp_path / "name.parquet")
-    assert "name of column 2 holds a NUL byte" in fairfront.error("inspect", tmp_path / "name.parquet")
+    assert "name of column 2 contains a NUL byte" in fairfront.error("inspect", tmp_path / "name.parquet")
     # New rows of a model.
     (tmp_path / "good.csv").write_text(good)
     run, model = tmp_path / "run", tmp_path / "model.json"
-    fairfront("fit", tmp_path / "good.csv", *ROLES, "--out", run, "--quiet", "--points", "5")
-    fairfront.model(run, 0, model)
+    fairfront("fit", tmp_path / "good.csv", *ROLES, "--out", run, "--quiet", "--models", "5")
+    fairfront.model(run, 1, model)
     said = fairfront.error("predict", model, path, "-o", tmp_path / "out.csv")
     assert place in said
-    # Streams set such rows aside, as they do with text that is not UTF-8.
+    # Streams reject such rows, as they do with rows that are not UTF-8.
     state = tmp_path / "state"
     fairfront("stream", state, path, *ROLES, "--quiet", "--flush")
     with open(state / "rejected.csv", newline="", encoding="utf-8") as file:
         rejected = file.read()
-    assert "the text holds a NUL byte" in rejected and "\0" not in rejected
+    assert "the value contains a NUL byte" in rejected and "\0" not in rejected
     # Settings.
     (tmp_path / "t.toml").write_text('target = "y\\u0000"\n')
     done = fairfront.run("inspect", tmp_path / "good.csv", "--config", tmp_path / "t.toml")
     assert done.returncode == 2
-    assert b"t.toml: target: the string holds a NUL character; remove it" in done.stderr
+    assert b"t.toml: target: the string contains a NUL character; remove it" in done.stderr
 
 
 def test_the_limit_does_not_change_the_result(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     wide_rows(path, 500)
-    fit = ["fit", path, *ROLES, "--quiet", "--points", "5", "--out"]
+    fit = ["fit", path, *ROLES, "--quiet", "--models", "5", "--out"]
     fairfront(*fit, tmp_path / "a")
     fairfront(*fit, tmp_path / "b", "--memory", "1GiB")
     for name in ["front.parquet", "encoding.json"]:

@@ -1,4 +1,4 @@
-"""Columns and targets of tables as people have them: dates, decimal commas, identifiers, codes, bins, bounds."""
+"""Columns and targets of real tables: dates, decimal commas, identifiers, codes, bins, bounds."""
 
 import csv
 import datetime
@@ -17,7 +17,7 @@ ROLES = ["--target", "y", "--positive", "1", "--sensitive", "sex"]
 
 
 def people(n=300, seed=3):
-    """Rows whose label depends on a date and an amount."""
+    """Yield rows whose label depends on a date and an amount."""
     rng = random.Random(seed)
     for i in range(n):
         day = START + datetime.timedelta(days=rng.randrange(1500))
@@ -34,7 +34,7 @@ def people(n=300, seed=3):
 
 
 def table(folder, name, columns, rows, separator=","):
-    """A CSV file; columns are name → function of a row."""
+    """Write a CSV file; columns map a name to a function of a row."""
     path = folder / name
     with path.open("w", newline="") as file:
         writer = csv.writer(file, delimiter=separator)
@@ -48,7 +48,7 @@ def plain(*names):
 
 
 def german(number):
-    """1234.5 as 1.234,50."""
+    """Format 1234.5 as 1.234,50."""
     return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
 
 
@@ -60,14 +60,14 @@ def column(found, name):
     return next(c for c in found["columns"] if c["name"] == name)
 
 
-def said(found, level):
-    return [n["message"] for n in found["notices"] if n["level"] == level]
+def messages(found, severity):
+    return [n["message"] for n in found["messages"] if n["severity"] == severity]
 
 
 def fit(fairfront, folder, *args):
-    """A run, and a model of it."""
+    """Return a run and one of its models."""
     run, model = folder / "run", folder / "model.json"
-    fairfront("fit", *args, "--out", run, "--points", "5", "--quiet", "--force")
+    fairfront("fit", *args, "--out", run, "--models", "5", "--quiet", "--force")
     fairfront("select", run, "--knee", "--model", model, "--force")
     return run, model
 
@@ -96,7 +96,7 @@ def test_dates_become_days(fairfront, tmp_path, name):
     assert (found["type"], found["role"]) == (expected, "feature")
     assert (found["range"]["min"], found["range"]["max"]) == (min(days), max(days))
     assert found["range"]["mean"] == pytest.approx(np.mean(days), rel=1e-15)
-    # The rows come back as dates, and a model decides the same days equally, however they are written.
+    # Exported rows have dates, and a model gives equal days the same score, whatever their format.
     written = fairfront.export(file, *ROLES)["joined"]
     assert list(written) == [row["joined"].isoformat() for row in rows]
     run, model = fit(fairfront, tmp_path, file, *ROLES)
@@ -130,25 +130,25 @@ def test_times_have_a_fraction(fairfront, tmp_path):
         assert found["range"]["max"] == pytest.approx(max(expected), rel=1e-15), name
 
 
-def test_open_order_of_dates_is_said(fairfront, tmp_path):
+def test_an_ambiguous_order_of_dates_is_a_warning(fairfront, tmp_path):
     rows = [{"d": f"{i % 12 + 1:02}S{i % 7 + 1:02}S2024", "sex": "FM"[i % 2], "y": i % 3 == 0} for i in range(60)]
     for separator, first, other in [("/", "date-mdy", "date-dmy"), (".", "date-dmy", "date-mdy")]:
         dates = {"d": lambda row: row["d"].replace("S", separator)} | plain("sex", "y")
         file = table(tmp_path, "open.csv", dates, rows)
         found = inspect(fairfront, file, "--target", "y", "--sensitive", "sex")
         assert column(found, "d")["type"] == first
-        assert any(f"--type d={other}" in message for message in said(found, "warning"))
+        assert any(f"--type d={other}" in message for message in messages(found, "warning"))
         found = inspect(fairfront, file, "--target", "y", "--sensitive", "sex", "--type", f"d={other}")
         assert column(found, "d")["type"] == other
-        assert not any('"d"' in message for message in said(found, "warning"))
-    # A value after the first 10,000 decides too.
+        assert not any('"d"' in message for message in messages(found, "warning"))
+    # A value after the first 10,000 rows decides, too.
     rows = [{"d": "01/02/2024", "sex": "FM"[i % 2], "y": i % 3 == 0} for i in range(12_000)]
     rows[-1]["d"] = "13/02/2024"
     file = table(tmp_path, "late.csv", plain("d", "sex", "y"), rows)
     assert column(inspect(fairfront, file), "d")["type"] == "date-dmy"
 
 
-def test_a_wrong_date_is_an_error_with_its_place(fairfront, tmp_path):
+def test_an_invalid_date_is_an_error_with_its_place(fairfront, tmp_path):
     rows = [{"d": f"2024-03-{i % 28 + 1:02}", "sex": "FM"[i % 2], "y": i % 3 == 0} for i in range(90)]
     rows[70]["d"] = "soon"
     file = table(tmp_path, "t.csv", plain("d", "sex", "y"), rows)
@@ -166,20 +166,20 @@ def test_weekday_and_month_on_request(fairfront, tmp_path):
     encoded = fairfront.encoded(*spec)
     for name, of in [("weekday", "%A"), ("month", "%B")]:
         counts = pd.Series([row["joined"].strftime(of) for row in rows]).value_counts()
-        for level, count in counts.items():
-            assert encoded[f"joined ({name})={level}"].sum() == count
+        for category, count in counts.items():
+            assert encoded[f"joined ({name})={category}"].sum() == count
     run, model = fit(fairfront, tmp_path, *spec)
     fairfront("verify", run)
     fresh = table(tmp_path, "fresh.csv", columns, rows[:40])
     shuffled = table(tmp_path, "other.csv", columns, rows[:40][::-1])
     assert (scores(fairfront, model, fresh) == scores(fairfront, model, shuffled)[::-1]).all()
     done = fairfront.run("export", model, "--format", "sql", "-o", tmp_path / "model.sql")
-    assert done.returncode == 1 and "holds dates" in done.stderr.decode()
+    assert done.returncode == 1 and "contains dates" in done.stderr.decode()
     done = fairfront.run("inspect", file, *ROLES, "--date-parts", "amount")
     assert done.returncode != 0 and b"not a date" in done.stderr
 
 
-def test_graphs_take_days(fairfront, tmp_path):
+def test_onnx_graphs_read_dates_as_days(fairfront, tmp_path):
     rows = list(people())
     columns = {"joined": lambda row: row["joined"].strftime("%m/%d/%Y")} | plain("sex", "amount", "y")
     file = table(tmp_path, "t.csv", columns, rows)
@@ -198,7 +198,7 @@ def test_graphs_take_days(fairfront, tmp_path):
     np.testing.assert_array_equal(found, scores(fairfront, model, file))
 
 
-def test_dates_of_parquet_are_those_of_csv(fairfront, tmp_path):
+def test_dates_in_parquet_and_csv_agree(fairfront, tmp_path):
     rows = list(people())
     names = ["joined", "sex", "amount", "y"]
     text = table(tmp_path, "t.csv", plain(*names), rows)
@@ -221,20 +221,20 @@ def test_decimal_commas(fairfront, tmp_path):
     point = table(tmp_path, "point.csv", plain("amount") | names, rows)
     found, expected = inspect(fairfront, comma, *ROLES), inspect(fairfront, point, *ROLES)
     assert column(found, "amount") == column(expected, "amount")
-    assert any("decimal commas" in message for message in said(found, "notice"))
+    assert any("decimal commas" in message for message in messages(found, "note"))
     run, model = fit(fairfront, tmp_path, comma, *ROLES)
     fairfront("verify", run)
     assert json.loads((run / "run.json").read_text())["read"]["options"]["decimal"] == ","
     assert (scores(fairfront, model, comma) == scores(fairfront, model, point)).all()
-    # Whole numbers alone do not show the decimal sign, but points in them are still thousands.
+    # Whole numbers alone do not show the decimal sign, but a point in them still separates thousands.
     few = tmp_path / "few.csv"
     few.write_text("amount;sex;age;y\n1.234;F;30;1\n")
     one = tmp_path / "one.csv"
     one.write_text("amount,sex,age,y\n1234,F,30,1\n")
     assert (scores(fairfront, model, few) == scores(fairfront, model, one)).all()
-    # The flag says it aloud, and the note is gone; without commas the column is text.
+    # The flag replaces the note; with a decimal point, the column is not numeric.
     found = inspect(fairfront, comma, *ROLES, "--decimal", ",")
-    assert not any("decimal commas" in message for message in said(found, "notice"))
+    assert not any("decimal commas" in message for message in messages(found, "note"))
     assert column(inspect(fairfront, comma, *ROLES, "--decimal", "."), "amount")["type"] != "numeric"
     quoted = table(tmp_path, "quoted.csv", {"amount": lambda row: german(row["amount"])} | names, rows)
     found = inspect(fairfront, quoted, *ROLES, "--decimal", ",")
@@ -251,7 +251,7 @@ def test_decimal_commas_in_a_stream(fairfront, tmp_path):
     fronts = []
     for name, file in [("a", comma), ("b", point)]:
         state = tmp_path / name
-        fairfront("stream", state, file, *ROLES, "--batch", "200", "--points", "5", "--quiet")
+        fairfront("stream", state, file, *ROLES, "--batch", "200", "--models", "5", "--quiet")
         fronts.append(fairfront("show", state, "--csv"))
     assert fronts[0] == fronts[1]
 
@@ -272,39 +272,40 @@ def test_identifiers_are_left_out(fairfront, tmp_path):
     found = inspect(fairfront, file, *ROLES)
     kept = {c["name"] for c in found["columns"] if c["left_out"] is None and c["role"] == "feature"}
     assert kept == {"income", "age", "amount"}
-    warnings = said(found, "warning")
+    warnings = messages(found, "warning")
     for name in ["'Unnamed: 0", "student_id", "sequence"]:
         assert any("looks like an identifier" in w and name.strip("'") in w for w in warnings), name
-    assert any('"income"' in note and "--drop income" in note for note in said(found, "notice"))
+    assert any('"income"' in note and "--drop income" in note for note in messages(found, "note"))
     found = inspect(fairfront, file, *ROLES, "--type", "student_id=numeric")
     assert column(found, "student_id")["type"] == "numeric"
     found = inspect(fairfront, file, *ROLES, "--feature", "student_id,age")
     assert column(found, "student_id")["type"] == "numeric"
-    assert not any("student_id" in w for w in said(found, "warning"))
+    assert not any("student_id" in w for w in messages(found, "warning"))
     # A file to score may lack the identifier.
     _, model = fit(fairfront, tmp_path, file, *ROLES)
     fresh = table(tmp_path, "fresh.csv", {"income": columns["income"]} | plain("age", "amount"), rows)
     assert len(scores(fairfront, model, fresh)) == len(rows)
 
 
-def test_codes_are_pointed_out(fairfront, tmp_path):
+def test_a_note_names_columns_that_may_be_codes(fairfront, tmp_path):
     rng = random.Random(4)
     rows = list(people(200))
     for row in rows:
         row |= {"region": rng.choice([1, 2, 3, 7]), "n_children": rng.choice([0, 1, 2, 3]), "flag": rng.randrange(2)}
     file = table(tmp_path, "t.csv", plain("region", "n_children", "flag", "sex", "amount", "y"), rows)
     found = inspect(fairfront, file, *ROLES)
-    (note,) = [n for n in said(found, "notice") if "--categorical" in n]
+    (note,) = [n for n in messages(found, "note") if "--categorical" in n]
     assert '"region" (4 values)' in note and note.endswith("--categorical region")
     found = inspect(fairfront, file, *ROLES, "--categorical", "region,flag")
     assert [column(found, name)["type"] for name in ["region", "flag"]] == ["categorical"] * 2
-    assert not any("--categorical" in n for n in said(found, "notice"))
+    assert not any("--categorical" in n for n in messages(found, "note"))
     config = tmp_path / "t.toml"
-    config.write_text(f'files = "{file.name}"\ntarget = "y"\npositive = 1\nsensitive = "sex"\ncategorical = ["region", "flag"]\n')
+    roles = 'target = "y"\npositive = 1\nsensitive = "sex"\ncategorical = ["region", "flag"]\n'
+    config.write_text(f'files = "{file.name}"\n{roles}')
     assert inspect(fairfront, "--config", config)["columns"] == found["columns"]
     done = fairfront.run("inspect", file, *ROLES, "--categorical", "region", "--type", "region=numeric")
     assert done.returncode == 2
-    assert "region" in done.stderr.decode() and "by --type" in done.stderr.decode()
+    assert "region" in done.stderr.decode() and "--type sets the column to numeric" in done.stderr.decode()
 
 
 def test_groups_of_bins_can_be_typed(fairfront, tmp_path):
@@ -317,15 +318,16 @@ def test_groups_of_bins_can_be_typed(fairfront, tmp_path):
     run, _ = fit(fairfront, tmp_path, *spec)
     shown = fairfront("show", run, "--csv").decode().splitlines()[0]
     assert "validation.selection_rate(age=age<30)" in shown
-    texts = ["age<30", "age=age<30", 'age="age<30"', "age < 30.0"]
-    chosen = {fairfront("select", run, "--require", f"selection_rate({text}) >= 0") for text in texts}
+    spellings = ["age<30", "age=age<30", 'age="age<30"', "age < 30.0"]
+    chosen = {fairfront("select", run, "--require", f"selection_rate({group}) >= 0") for group in spellings}
     assert len(chosen) == 1
-    fairfront("select", run, "--require", "selection_rate(30<=age<60) >= 0", "--require", "selection_rate(age>=60) >= 0")
+    require = ["--require", "selection_rate(30<=age<60) >= 0", "--require", "selection_rate(age>=60) >= 0"]
+    fairfront("select", run, *require)
     done = fairfront.run("select", run, "--require", "selection_rate(age<31) >= 0")
     assert done.returncode != 0 and b"age<30" in done.stderr
 
 
-def test_names_of_the_grammar_are_quoted(fairfront, tmp_path):
+def test_names_with_special_characters_are_quoted(fairfront, tmp_path):
     columns = {"pay (k), gross": lambda row: "a=b" if row["sex"] == "F" else "c:(d)"} | plain("age", "amount", "y")
     file = table(tmp_path, "t.csv", columns, people())
     quoted = '"pay (k), gross"'
@@ -377,7 +379,7 @@ def test_targets_are_compared(fairfront, tmp_path):
     assert done.returncode == 1 and b"all rows are negative" in done.stderr
 
 
-def test_values_like_comparisons_are_values(fairfront, tmp_path):
+def test_values_that_look_like_comparisons_are_values(fairfront, tmp_path):
     rows = [{"again": ["<30", ">30", "NO"][i % 3], "sex": "FM"[i % 2], "x": i % 11} for i in range(120)]
     file = table(tmp_path, "t.csv", plain("again", "sex", "x"), rows)
     base = [file, "--target", "again", "--sensitive", "sex"]
@@ -413,4 +415,4 @@ def test_many_numbers_suggest_a_comparison(fairfront, tmp_path):
     assert done.returncode == 1
     assert "--positive '> median'" in done.stderr.decode()
     found = inspect(fairfront, *base, "--positive", "0.2")
-    assert any("--positive '>= 0.2'" in warning for warning in said(found, "warning"))
+    assert any("--positive '>= 0.2'" in warning for warning in messages(found, "warning"))

@@ -1,4 +1,4 @@
-"""Small tables with missing cells, rare classes and tiny groups: each fit reports what it did with the rows."""
+"""Small tables with missing cells, rare classes and tiny groups: each fit reports how it treats these rows."""
 
 import json
 
@@ -12,7 +12,7 @@ ROLES = ["--target", "approved", "--positive", "yes", "--sensitive", "group"]
 
 
 def table(n=1000, groups=None, shift=0.0, seed=0):
-    """Eight features, one of them a color; the first two decide."""
+    """Return rows with eight features, one of them a color; the first two determine the target."""
     rng = np.random.default_rng(seed)
     names, shares = zip(*(groups or {"f": 1, "m": 1}).items())
     group = rng.choice(names, n, p=np.array(shares) / sum(shares))
@@ -34,7 +34,7 @@ def blanked(rows, share, seed=1):
 
 
 class Fit:
-    """A table fitted by the command: what it prints, and the run's files."""
+    """A fit of a table: the output and the files of the run."""
 
     def __init__(self, fairfront, folder, rows, *args, code=0):
         self.rows, self.folder = rows, folder / "run"
@@ -49,7 +49,7 @@ class Fit:
         self.inspected = fairfront.inspect(path, *ROLES, *[a for a in args if a in ("--missing", "drop")])
 
     def warnings(self):
-        return [n["message"] for n in self.info["notices"] if n["level"] == "warning"]
+        return [n["message"] for n in self.info["messages"] if n["severity"] == "warning"]
 
 
 def test_missing_features_are_kept(fairfront, tmp_path):
@@ -59,7 +59,7 @@ def test_missing_features_are_kept(fairfront, tmp_path):
     assert fit.info["dropped"] == {"read": 1000, "used": 1000, "reasons": []}
     blanks = (rows.iloc[:, :-2] == "").sum().sort_values(ascending=False, kind="stable")
     assert f'rows with missing features are kept: "{blanks.index[0]}" ({blanks.iloc[0]} rows)' in fit.stderr
-    assert "--missing drop drops these rows" in fit.stderr
+    assert "pass --missing drop to drop these rows" in fit.stderr
     # An indicator for numbers, a category for colors.
     assert {"x3 (missing)", "color=(missing)"} <= set(fit.info["features"])
 
@@ -78,7 +78,7 @@ def test_dropped_rows_are_reported(fairfront, tmp_path):
     assert warning.startswith(f'{1000 - used} of 1,000 rows ({share:.1f}%) are dropped: "')
     assert f'"{worst}" is missing ({reasons[worst]} rows)' in warning
     assert f"warning: {warning}" in fit.stderr
-    assert warning in [n["message"] for n in fit.inspected["notices"]]
+    assert warning in [n["message"] for n in fit.inspected["messages"]]
     assert warning.replace('"', '\\"') in (fit.folder / "report.html").read_text()
 
 
@@ -87,7 +87,7 @@ def test_few_dropped_rows_are_a_note(fairfront, tmp_path):
     rows.loc[:19, "approved"] = ""
     fit = Fit(fairfront, tmp_path, rows)
     assert not any("dropped" in w for w in fit.warnings())
-    assert 'notice: 20 of 1,000 rows (2.0%) are dropped: "approved" is missing (20 rows)' in fit.stderr
+    assert 'note: 20 of 1,000 rows (2.0%) are dropped: "approved" is missing (20 rows)' in fit.stderr
 
 
 def test_missing_labels_are_a_warning(fairfront, tmp_path):
@@ -99,14 +99,14 @@ def test_missing_labels_are_a_warning(fairfront, tmp_path):
     assert "--missing keep" not in fit.stderr
 
 
-def test_findings_reach_every_reader(fairfront, tmp_path):
-    """The warnings of `inspect` are those of `fit`, of run.json and of the report."""
+def test_warnings_are_the_same_everywhere(fairfront, tmp_path):
+    """The warnings of `inspect` are in the output of `fit`, in run.json and in the report."""
     rows = table(groups={"f": 500, "m": 490, "x": 10})
-    # A column that tells the groups apart.
+    # A proxy of the group.
     rows["height"] = np.where(rows["group"] == "m", 180, 165) + np.random.default_rng(3).normal(size=1000) * 5
     rows = rows[["height", *rows.columns[:-1]]]
     fit = Fit(fairfront, tmp_path, rows)
-    inspected = [n["message"] for n in fit.inspected["notices"] if n["level"] == "warning"]
+    inspected = [n["message"] for n in fit.inspected["messages"] if n["severity"] == "warning"]
     assert any("act as a proxy" in w and "height" in w for w in inspected)
     assert any('fewer than 30 training rows: "x"' in w for w in inspected)
     assert set(inspected) <= set(fit.warnings())
@@ -123,7 +123,7 @@ def test_rare_classes_are_a_warning(fairfront, tmp_path):
 
 @pytest.fixture(scope="module")
 def tiny(fairfront, tmp_path_factory):
-    """A group of about ten rows beside two large ones."""
+    """A group of about ten rows and two large groups."""
     rows = table(4000, {"a": 2000, "b": 1990, "c": 10}, seed=5)
     return Fit(fairfront, tmp_path_factory.mktemp("tiny"), rows)
 
@@ -142,18 +142,18 @@ def test_small_groups_are_left_out_of_differences(fairfront, tiny):
         expected = rates.max(axis=1) - rates.min(axis=1)
         found = front[f"{split}.demographic_parity_difference(group)"]
         np.testing.assert_allclose(found, expected, atol=1e-15)
-        # The small group is still reported.
+        # The values of the small group are stored, too.
         assert f"{split}.selection_rate(group=c)" in front.columns
 
 
-def test_a_model_leaves_the_same_groups_out_of_an_audit(fairfront, tiny, tmp_path):
-    """Groups are those of the run; fairlearn on the other rows gives the same differences."""
+def test_an_audit_leaves_out_the_same_groups(fairfront, tiny, tmp_path):
+    """An audit compares the groups that the run compares; fairlearn on these rows gives the same differences."""
     model = tmp_path / "model.json"
-    fairfront("select", tiny.folder, "--id", 0, "--model", model)
+    fairfront("select", tiny.folder, "--model-id", 1, "--model", model)
     path = tiny.folder.parent / "table.csv"
     done = fairfront.run("predict", model, path, "--audit", "--output", tmp_path / "scores.csv")
     assert done.returncode == 0, done.stderr
-    assert b"left out of differences, because of too few training rows: c" in done.stdout + done.stderr
+    assert b"left out of differences because of too few training rows: c" in done.stdout + done.stderr
     scores = pd.read_csv(tmp_path / "scores.csv")
     large = (tiny.rows["group"] != "c").to_numpy()
     decided, labels = scores["decision"][large], (tiny.rows["approved"] == "yes")[large]
@@ -170,19 +170,20 @@ def test_pooled_groups(fairfront, tmp_path):
     assert list(groups) == ["a", "b", "(other)"]
     # Groups that first appear in later rows are pooled too.
     model = tmp_path / "model.json"
-    fairfront("select", fit.folder, "--id", 0, "--model", model)
+    fairfront("select", fit.folder, "--model-id", 1, "--model", model)
     later = rows.head(50).assign(group="e")
     later.to_csv(tmp_path / "later.csv", index=False)
     done = fairfront.run("predict", model, tmp_path / "later.csv", "--audit", "--json", "--output", tmp_path / "s.csv")
     assert b'"(other)"' in done.stdout, done.stderr
-    refused = fairfront.run("fit", tmp_path / "table.csv", *ROLES, "--pool-groups", 9999, "--out", tmp_path / "r")
-    assert refused.returncode == 1 and b"choose a smaller number" in refused.stderr
-    refused = fairfront.run("fit", tmp_path / "table.csv", *ROLES, "--pool-groups", 9, "--balance", "group", "--out", tmp_path / "r")
-    assert refused.returncode == 2 and b"cannot be combined" in refused.stderr
+    command = ["fit", tmp_path / "table.csv", *ROLES, "--out", tmp_path / "r"]
+    failed = fairfront.run(*command, "--pool-groups", 9999)
+    assert failed.returncode == 1 and b"choose a smaller number" in failed.stderr
+    failed = fairfront.run(*command, "--pool-groups", 9, "--balance", "group")
+    assert failed.returncode == 2 and b"cannot be combined" in failed.stderr
 
 
 def by_part(groups, seed, without=None):
-    """A table with a split column; the test rows have nobody of one group."""
+    """Return a table with a split column, without test rows of one group."""
     rows = table(4000, groups, seed=seed)
     part = np.random.default_rng(100 + seed).choice(["train", "validation", "test"], 4000, p=[0.6, 0.1, 0.3])
     part[(rows["group"] == without) & (part == "test")] = "train"
@@ -204,8 +205,9 @@ def test_a_certificate_names_the_groups_it_does_not_cover(fairfront, tmp_path):
 
 
 @pytest.mark.parametrize("min_group", [30, 0])
-def test_a_kept_group_too_small_to_certify_is_no_certificate(fairfront, tmp_path, min_group):
-    """Forty training rows, but hardly any certifying ones: exit code 4, never a certificate by omission."""
+def test_a_compared_group_too_small_to_certify_prevents_a_certificate(fairfront, tmp_path, min_group):
+    """A group with about forty training rows and only two certifying rows gives exit code 4: a certificate never leaves
+    out a compared group."""
     rows = by_part({"a": 2000, "b": 1900, "c": 60}, 8)
     test = rows.index[(rows["group"] == "c") & (rows["part"] == "test")]
     rows.loc[test[2:], "part"] = "train"
@@ -213,14 +215,14 @@ def test_a_kept_group_too_small_to_certify_is_no_certificate(fairfront, tmp_path
     assert "no model is certified" in fit.stderr
 
 
-def test_a_kept_group_without_certifying_rows_is_no_certificate(fairfront, tmp_path):
+def test_a_compared_group_without_certifying_rows_prevents_a_certificate(fairfront, tmp_path):
     fit = Fit(fairfront, tmp_path, by_part({"a": 2000, "b": 1900, "c": 60}, 9, without="c"), *REQUIRE, code=4)
     assert "the test rows have no rows of group=c" in fit.stderr
 
 
 def test_two_groups_are_compared_however_small(fairfront, tmp_path):
     fit = Fit(fairfront, tmp_path, table(40))
-    assert any("the largest are compared, although they are small" in w for w in fit.warnings())
+    assert any("its largest groups are compared although they are small" in w for w in fit.warnings())
     assert fit.front["train.demographic_parity_difference(group)"].notna().all()
 
 

@@ -1,4 +1,4 @@
-"""Smooth objectives against their definitions, differences of rates against fairlearn."""
+"""Smooth objectives compared with their definitions, and differences between rates compared with fairlearn."""
 
 import fairlearn.metrics as fl
 import numpy as np
@@ -11,21 +11,21 @@ from fitted import EXACT, LOANS, SPLITS, Run, near, scores
 
 DEMO = "demo(rows=3000)"
 ALL = ["--sensitive", "sex", "--sensitive", "race", "--sensitive", "sex:race"]
-# Enough for points that differ.
+# Enough for models that differ.
 FEW = ["--solver", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
 
 
 OBJECTIVES = {
     "defaults": [
-        *["error_rate", "demographic_parity(sex)", "true_positive_rate_parity(race)"],
-        *["false_positive_rate_parity(race)", "equalized_odds(sex)", "mutual_information(race)"],
+        *["error_rate", "demographic_parity(sex)", "equal_opportunity(race)"],
+        *["predictive_equality(race)", "equalized_odds(sex)", "mutual_information(race)"],
         *["group_risk(race)", "group_risk(sex:race, risk=cvar)", "worst_group_loss(sex:race)"],
     ],
     "ranges": [
         "error_rate(tau=0.4, lambda=0.003, fp=0.8, fn=1.5)",
         "demographic_parity(sex:race, tau=0.02, beta=20)",
-        "true_positive_rate_parity(sex:race, tau=0.3, beta=400, shrink=0.01)",
-        "false_positive_rate_parity(sex, tau=0.05, beta=0.5)",
+        "equal_opportunity(sex:race, tau=0.3, beta=400, shrink=0.01)",
+        "predictive_equality(sex, tau=0.05, beta=0.5)",
         "equalized_odds(race, shrink=0.2, beta=7)",
         "mutual_information(sex:race, tau=0.5, clamp=0.001, shrink=0.05)",
         "group_risk(race, risk=cvar, alpha=0.8, mu=0.03)",
@@ -34,8 +34,8 @@ OBJECTIVES = {
     "variances": [
         "error_rate(lambda=0)",
         "demographic_parity(race, spread=variance, shrink=0.1)",
-        "true_positive_rate_parity(race, spread=variance, tau=0.7)",
-        "false_positive_rate_parity(sex:race, spread=variance, shrink=0.02)",
+        "equal_opportunity(race, spread=variance, tau=0.7)",
+        "predictive_equality(sex:race, spread=variance, shrink=0.02)",
         "equalized_odds(sex, spread=variance, tau=0.2)",
         "equalized_odds(sex:race, spread=variance, shrink=0.03)",
         "mutual_information(sex, clamp=0.4)",
@@ -63,18 +63,18 @@ def run(request, fairfront, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", SPLITS)
-def test_objectives_are_what_their_definitions_say(run, name):
+def test_objectives_agree_with_their_definitions(run, name):
     prefix = "" if name == "train" else f"{name}."
     split = run.splits[name]
-    for params, seen in run.points():
+    for params, seen in run.models():
         for text in run.objectives:
             value, expected = seen[prefix + column(text)], objective(text, split, params)
             assert value == pytest.approx(expected, rel=1e-9, abs=1e-13), text
             assert value >= 0
 
 
-def test_points_differ(run):
-    # Otherwise the test above says little; the settings, too, are those asked for.
+def test_models_differ(run):
+    # Otherwise the test above means little. The settings are those requested.
     assert len(run.table) >= 12
     for text in run.objectives:
         values = run.table[column(text)]
@@ -88,7 +88,7 @@ def test_points_differ(run):
 # Measures
 
 
-# fairlearn's function, and labels that every group must have rows of.
+# fairlearn's function, and the labels that must occur in every group.
 BY_FAIRLEARN = {
     name: (getattr(fl, name), labels)
     for name, labels in zip(DIFFERENCES, [[], [1], [-1], [1, -1]], strict=True)
@@ -97,16 +97,16 @@ BY_FAIRLEARN = {
 
 @pytest.mark.parametrize("run", ["ranges", "weighted ranges"], indirect=True)
 @pytest.mark.parametrize("name", SPLITS)
-def test_differences_are_those_of_fairlearn(run, name):
+def test_differences_agree_with_fairlearn(run, name):
     split, train = run.splits[name], run.splits["train"]
     for attribute in run.attributes:
         known = split.known(attribute)
-        # To fairlearn an intersection is two columns.
+        # In fairlearn, an intersection is two columns.
         sensitive = pd.DataFrame({a: split.groups[a][known] for a in attribute.split(":")})
         y, w, groups = split.y[known], split.w[known], split.groups[attribute][known]
         weight = lambda g, label: w[(groups == g) & (y == label)].sum()
         all_groups = set(train.groups[attribute][train.known(attribute)])
-        for params, seen in run.points(2):
+        for params, seen in run.models(2):
             decision = scores(split, params)[1][known]
             for measure, (function, labels) in BY_FAIRLEARN.items():
                 value = seen[f"{name}.{measure}({attribute})"]

@@ -1,4 +1,4 @@
-"""Parquet files as pandas and pyarrow write them, and damaged ones."""
+"""Parquet files that pandas and pyarrow write, and corrupted ones."""
 
 import datetime
 import decimal
@@ -14,7 +14,7 @@ CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
 
 
 def table(n=1_000):
-    """Numbers, texts, flags and categories, some of them missing."""
+    """Return numbers, strings, flags and categories, some of them missing."""
     rng = np.random.default_rng(11)
     frame = pd.DataFrame(
         {
@@ -30,17 +30,17 @@ def table(n=1_000):
     return frame
 
 
-def texts(values):
-    """Values as `data export` writes them: nothing for missing, booleans in small letters."""
+def strings(values):
+    """Format values as `data export` does: missing values are empty, booleans lowercase."""
     text = lambda v: str(v).lower() if isinstance(v, (bool, np.bool_)) else v
     return ["" if pd.isna(v) else text(v) for v in values]
 
 
 def same(seen, expected):
-    """Compares exported texts with the values of a frame, numbers as numbers."""
+    """Compare exported strings with the values of a frame, numbers as numbers."""
     assert list(seen) == list(expected)
     for column in expected:
-        wanted = texts(expected[column])
+        wanted = strings(expected[column])
         if any(isinstance(v, (int, float, np.number)) for v in wanted):
             number = lambda v: None if isinstance(v, str) and v == "" else float(v)
             assert [number(v) for v in seen[column]] == [number(v) for v in wanted], column
@@ -127,12 +127,12 @@ def test_decimals(fairfront, tmp_path, precision, scale, as_integer):
         if value is None:
             assert text == ""
         else:
-            # Beyond 38 digits a value may be one rounding off the nearest.
+            # With more than 38 digits, a value may be one rounding step from the nearest float.
             tolerance = 0 if precision <= 38 else 4e-16
             assert float(text) == pytest.approx(float(value), rel=tolerance, abs=0)
 
 
-def test_text_types(fairfront, tmp_path):
+def test_string_types(fairfront, tmp_path):
     words = ["red", None, "blue", "red", ""]
     columns = {
         "string": pa.array(words, pa.string()),
@@ -149,7 +149,7 @@ def test_text_types(fairfront, tmp_path):
     assert [c["missing"] for c in fairfront.inspect(path)["columns"]] == [2] * 5
 
 
-def test_texts_for_missing_values(fairfront, tmp_path):
+def test_strings_that_mark_missing_values(fairfront, tmp_path):
     words = ["a", "?", "NA", "n/a", "nan", "NULL", "b", " ? "]
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"word": words, "n": range(8)}), path)
@@ -175,7 +175,7 @@ def test_nan_and_null_are_missing(fairfront, tmp_path):
     assert list(fairfront.rows(path)["f64"]) == ["1.5", "", ""]
 
 
-def test_infinity_is_refused(fairfront, tmp_path):
+def test_infinity_is_an_error(fairfront, tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [1.0, float("inf"), 2.0]}), path)
     message = fairfront.error("inspect", path)
@@ -215,21 +215,21 @@ def test_dates_are_days_since_1970(fairfront, tmp_path, int96):
 
 
 @pytest.mark.parametrize("int96", [False, True])
-def test_what_cannot_be_used_is_left_out_and_said(fairfront, tmp_path, int96):
+def test_unsupported_columns_are_left_out_with_a_message(fairfront, tmp_path, int96):
     path = tmp_path / "t.parquet"
     columns = {name: values for name, (values, _) in LEFT_OUT.items()}
     written = pa.table({"x": [1.0, 2.0, 3.0], **columns})
     pq.write_table(written, path, use_deprecated_int96_timestamps=int96)
     seen = fairfront.inspect(path)
     assert list(fairfront.rows(path)) == ["x"]
-    notices = [n["message"] for n in seen["notices"]]
+    messages = [n["message"] for n in seen["messages"]]
     for name, (_, reason) in LEFT_OUT.items():
-        # A nested column is several columns with names such as list.list.element.
+        # A nested column becomes several columns, with names such as list.list.element.
         columns = [c for c in seen["columns"] if c["name"].split(".")[0] == name]
         assert columns, name
         for column in columns:
             assert (column["type"], column["left_out"]) == (None, reason), column
-            assert any(f'"{column["name"]}" is left out' in n for n in notices), column
+            assert any(f'"{column["name"]}" is left out' in n for n in messages), column
 
 
 @pytest.mark.parametrize(
@@ -242,31 +242,31 @@ def test_what_cannot_be_used_is_left_out_and_said(fairfront, tmp_path, int96):
     ],
     ids=["range", "unnamed", "named", "text"],
 )
-def test_a_pandas_index_is_no_feature(fairfront, tmp_path, index):
+def test_a_pandas_index_is_not_a_feature(fairfront, tmp_path, index):
     path = tmp_path / "t.parquet"
     frame = pd.DataFrame({"x": [1, 2, 3, 4], "w": list("pqpq")}, index=index)
     frame.to_parquet(path)
     assert list(fairfront.rows(path)) == ["x", "w"]
     if index is not None and index.name:
-        # Unless it is asked for.
-        asked = fairfront.rows(path, "--type", f"{index.name}=categorical")
-        assert list(asked) == ["x", "w", index.name]
+        # A type for the index makes it a column.
+        typed = fairfront.rows(path, "--type", f"{index.name}=categorical")
+        assert list(typed) == ["x", "w", index.name]
 
 
 def test_csv_and_parquet_give_the_same_inspection(fairfront, tmp_path):
     frame = table(5_000)
-    frame["who"] = np.random.default_rng(1).choice(["a", "b"], len(frame))
+    frame["group"] = np.random.default_rng(1).choice(["a", "b"], len(frame))
     frame.to_parquet(tmp_path / "t.parquet")
-    # Whole numbers without .0, flags in small letters: the texts Parquet's types stand for.
-    frame.apply(lambda c: pd.Series(texts(c))).to_csv(tmp_path / "t.csv", index=False)
-    roles = ["--target", "flag", "--sensitive", "who", "--sensitive", "word"]
+    # Whole numbers without .0 and lowercase flags, as strings of Parquet's types.
+    frame.apply(lambda c: pd.Series(strings(c))).to_csv(tmp_path / "t.csv", index=False)
+    roles = ["--target", "flag", "--sensitive", "group", "--sensitive", "word"]
     seen = [fairfront.inspect(tmp_path / name, *roles) for name in ("t.csv", "t.parquet")]
     for one in seen:
         one.pop("source")
     assert seen[0] == seen[1]
 
 
-def test_spaces_around_texts_are_no_part_of_them_in_either_format(fairfront, tmp_path):
+def test_spaces_around_strings_are_removed_in_both_formats(fairfront, tmp_path):
     frame = pd.DataFrame({"word": ["a", " a", "a ", "b"], "x": [1, 2, 3, 4]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -281,28 +281,28 @@ def test_several_files_and_standard_input(fairfront, tmp_path):
     same(fairfront.rows("-", stdin=first.read_bytes()), table())
 
 
-def test_an_empty_table_is_refused(fairfront, tmp_path):
+def test_an_empty_table_is_an_error(fairfront, tmp_path):
     path = tmp_path / "t.parquet"
     table(0).to_parquet(path)
     assert "no rows" in fairfront.error("inspect", path)
 
 
-def check_damaged(fairfront, path, what):
-    """A damaged file is refused in one line, or what is left of it is read."""
+def check_corrupted(fairfront, path, damage):
+    """A corrupted file is an error in one line, or its readable part is read."""
     done = fairfront.run("inspect", path, "--json")
     stderr = done.stderr.decode()
-    assert "panicked" not in stderr, f"{what}: {stderr}"
+    assert "panicked" not in stderr, f"{damage}: {stderr}"
     if done.returncode == 0:
-        assert stderr == "", what
+        assert stderr == "", damage
     else:
-        assert done.returncode == 1, f"{what}: exit {done.returncode}: {stderr}"
-        assert stderr.startswith("error: ") and stderr.count("\n") == 1, f"{what}: {stderr}"
+        assert done.returncode == 1, f"{damage}: exit {done.returncode}: {stderr}"
+        assert stderr.startswith("error: ") and stderr.count("\n") == 1, f"{damage}: {stderr}"
 
 
 def written(path, kind):
-    """A small file, with small pages so that damage hits every kind of structure."""
+    """Write a small file, with small pages so that damage hits every kind of structure."""
     if kind == "dates":
-        # No column is read, so nothing but its metadata says how many rows there are.
+        # No column is read, so that only the metadata has the number of rows.
         frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60)})
         frame.to_parquet(path)
     elif kind == "decimal":
@@ -315,7 +315,7 @@ def written(path, kind):
 
 
 @pytest.mark.parametrize("kind", ["none", "snappy", "dates"])
-def test_a_file_cut_off(fairfront, tmp_path, kind):
+def test_a_truncated_file(fairfront, tmp_path, kind):
     path = tmp_path / "t.parquet"
     whole = written(path, kind)
     for length in [*range(12), *np.linspace(12, len(whole) - 1, 40, dtype=int)]:
@@ -329,17 +329,17 @@ def test_flipped_bytes(fairfront, tmp_path, kind):
     whole = written(path, kind)
     choose = random.Random(kind)
     for _ in range(60):
-        damaged = bytearray(whole)
-        # Half of the damage goes to the metadata at the end, where it does most.
+        corrupted = bytearray(whole)
+        # Half of the damage is in the metadata at the end, where it has the largest effect.
         start = choose.choice([0, max(0, len(whole) - 2_000)])
         places = [choose.randrange(start, len(whole)) for _ in range(choose.choice([1, 1, 3]))]
         for place in places:
-            damaged[place] ^= choose.randrange(1, 256)
-        path.write_bytes(damaged)
-        check_damaged(fairfront, path, f"bytes {places} of {kind}")
+            corrupted[place] ^= choose.randrange(1, 256)
+        path.write_bytes(corrupted)
+        check_corrupted(fairfront, path, f"bytes {places} of {kind}")
 
 
-def test_a_row_count_that_cannot_be_true(fairfront, tmp_path):
+def test_an_impossible_row_count(fairfront, tmp_path):
     path = tmp_path / "t.parquet"
     whole = written(path, "dates")
     length = int.from_bytes(whole[-8:-4], "little")
@@ -350,11 +350,11 @@ def test_a_row_count_that_cannot_be_true(fairfront, tmp_path):
     for place in places:
         changed = metadata[:place] + huge + metadata[place + 1 :]
         path.write_bytes(pages + changed + len(changed).to_bytes(4, "little") + b"PAR1")
-        check_damaged(fairfront, path, f"byte {place} of the metadata")
+        check_corrupted(fairfront, path, f"byte {place} of the metadata")
 
 
 def zigzag(number):
-    """A whole number as the metadata holds it: seven bits a byte, the sign in the lowest."""
+    """Encode a whole number as in the metadata: seven bits per byte, with the sign in the lowest bit."""
     number *= 2
     out = bytearray()
     while number >= 128:

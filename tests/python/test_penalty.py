@@ -1,4 +1,4 @@
-"""The penalty: cross-validated losses against scikit-learn, the rule, and models with a penalty that is known."""
+"""The penalty: cross-validated losses compared with scikit-learn, the rule, and models with a fixed penalty."""
 
 import json
 
@@ -36,7 +36,7 @@ def logistic(rows, features, strength):
 
 
 def held_out(train, features, penalties, seed):
-    """Mean losses of a cross-validation with folds of scikit-learn's own."""
+    """Return the mean losses of a cross-validation with scikit-learn's folds."""
     losses = np.zeros(len(penalties))
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     for kept, out in folds.split(train, train["label"]):
@@ -49,8 +49,8 @@ def held_out(train, features, penalties, seed):
     return losses
 
 
-def test_losses_are_those_of_scikit_learn(fairfront, train, tmp_path):
-    # Folds differ, so that only means over several draws of them can agree.
+def test_losses_agree_with_scikit_learn(fairfront, train, tmp_path):
+    # Folds differ, so that only means over several draws of folds can agree.
     n, every = 4, slice(0, 9, 2)
     infos = [fitted(fairfront, tmp_path / "run", *QUICK, "--split", "none", "--seed", seed)[0] for seed in range(n)]
     rows = fairfront.encoded(TABLE, "--split", "none")
@@ -79,7 +79,7 @@ def test_the_unmitigated_model_is_a_logistic_regression(run, train):
     model = logistic(train, info["features"], info["penalty"]["chosen"] * len(train))
     expected = np.append(model.coef_[0], model.intercept_[0])
     found = np.array(info["unmitigated"]["params"])
-    # Equal decisions: parameters are those of scikit-learn times the factor of the probabilities.
+    # Decisions are equal: parameters are those of scikit-learn times a positive factor.
     factor = found @ expected / (expected @ expected)
     assert factor > 0
     assert abs(found - factor * expected).max() < 1e-5 * abs(found).max()
@@ -87,7 +87,7 @@ def test_the_unmitigated_model_is_a_logistic_regression(run, train):
 
 
 def test_a_number_is_the_lambda_of_the_log_loss(fairfront, tmp_path):
-    covariances = ["--objective", "disparate_impact(sex)", "--points", 20, "--quiet"]
+    covariances = ["--objective", "score_covariance(sex)", "--models", 20, "--quiet"]
     given, table = fitted(fairfront, tmp_path / "a", "--objective", "log_loss", "--penalty", 0.02, *covariances)
     own, same = fitted(fairfront, tmp_path / "b", "--objective", "log_loss(lambda=0.02)", *covariances)
     assert given["penalty"] == {"chosen": 0.02, "rule": "fixed"} and "penalty" not in own
@@ -96,7 +96,7 @@ def test_a_number_is_the_lambda_of_the_log_loss(fairfront, tmp_path):
     assert paper["definitions"][0] == "log_loss(lambda=0.0001)"
 
 
-def test_a_configuration_sets_it(fairfront, tmp_path):
+def test_a_configuration_file_sets_the_penalty(fairfront, tmp_path):
     (tmp_path / "fit.toml").write_text("[fit]\npenalty = 0.5\n")
     info, _ = fitted(fairfront, tmp_path / "run", "--config", tmp_path / "fit.toml", *QUICK)
     assert info["penalty"] == {"chosen": 0.5, "rule": "fixed"}
@@ -117,9 +117,9 @@ def test_the_same_bytes_for_any_number_of_threads(fairfront, run, tmp_path):
         assert info["penalty"] == run[1]["penalty"] and table.equals(run[2])
 
 
-def test_verify_recomputes_it(fairfront, run, tmp_path):
+def test_verify_recomputes_the_penalty(fairfront, run, tmp_path):
     folder = run[0]
-    assert b"All agrees" in fairfront("verify", folder)
+    assert b"values agree: " in fairfront("verify", folder)
     text = (folder / "run.json").read_text()
     info = json.loads(text)
     info["penalty"]["path"][3]["loss"] *= 1.001
@@ -135,4 +135,4 @@ def test_a_stream_keeps_the_penalty_of_its_first_front(fairfront, tmp_path):
     fairfront("stream", state, "demo(rows=800)", "--max-rejected", 0, *few)
     penalty = streaming.info(state)["penalty"]
     assert penalty["rule"] == "one-standard-error" and penalty["rows"] < 400
-    assert b"All agrees" in fairfront("verify", state)
+    assert b"values agree: " in fairfront("verify", state)

@@ -1,4 +1,4 @@
-"""Predictions for new rows: against numpy on rows encoded by hand, pandas and pyarrow."""
+"""Predictions for new rows, compared with numpy, pandas and pyarrow on rows that the tests encode."""
 
 import io
 import json
@@ -16,52 +16,52 @@ COVARIANCES = ["--objective", "log_loss", "--objective"]
 @pytest.fixture(scope="module")
 def adult_model(fairfront, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult")
-    fit = ["fit", "adult:gender", *COVARIANCES, "disparate_impact(sex)", "--points", 5, "--quiet"]
+    fit = ["fit", "adult:sex", *COVARIANCES, "score_covariance(sex)", "--models", 5, "--quiet"]
     fairfront(*fit, "--out", folder / "run")
     path = folder / "model.json"
-    return path, fairfront.model(folder / "run", 2, path)
+    return path, fairfront.model(folder / "run", 3, path)
 
 
 def merged(rule, values):
-    """Raw levels as the rule merges them."""
+    """Merge raw categories by a rule of the encoding."""
     merge = rule.get("merge")
     if merge is None:
         return values
     rest = merge.get("rest")
-    return values.map(lambda v: merge["levels"].get(v, v if rest is None else rest))
+    return values.map(lambda v: merge["categories"].get(v, v if rest is None else rest))
 
 
 def notes(model, rows):
-    """What each row lacks."""
+    """Return the note of each row: its missing and unseen values."""
     encoding = model["encoding"]
-    lacks = [[] for _ in range(len(rows))]
+    found = [[] for _ in range(len(rows))]
     for rule in encoding["numeric"] + encoding["categorical"]:
         column = rule["column"]
-        known = set(rule.get("levels", []))
+        known = set(rule.get("categories", []))
         raw = rows[column]
-        levels = merged(rule, raw)
-        for lack, value, level in zip(lacks, raw, levels, strict=True):
+        categories = merged(rule, raw)
+        for parts, value, category in zip(found, raw, categories, strict=True):
             if pd.isna(value):
-                lack.append(f"{column} missing")
-            elif known and level not in known:
-                lack.append(f"{column} unseen: {value}")
-    return ["; ".join(lack) for lack in lacks]
+                parts.append(f"{column} missing")
+            elif known and category not in known:
+                parts.append(f"{column} unseen: {value}")
+    return ["; ".join(parts) for parts in found]
 
 
 def scores(model, rows):
-    """Scores of complete rows, by a dense matrix."""
+    """Return the scores of complete rows, from a dense matrix."""
     encoding, columns = model["encoding"], []
     for rule in encoding["numeric"]:
         assert not rule.get("indicator")
         columns.append((rows[rule["column"]].to_numpy(float) - rule["shift"]) / rule["factor"])
     for rule in encoding["categorical"]:
         values = merged(rule, rows[rule["column"]])
-        columns += [(values == level).to_numpy(float) for level in rule["levels"]]
+        columns += [(values == category).to_numpy(float) for category in rule["categories"]]
     coefficients = np.array(list(model["coefficients"].values()))
     return np.column_stack(columns) @ coefficients + model["intercept"]
 
 
-def test_published_rows_are_scored_as_they_are(fairfront, data, adult, adult_model, tmp_path):
+def test_published_rows_are_scored_without_preparation(fairfront, data, adult, adult_model, tmp_path):
     path, model = adult_model
     fairfront("predict", path, data / "adult.test", "--output", tmp_path / "scores.csv")
     found = pd.read_csv(tmp_path / "scores.csv", keep_default_na=False)
@@ -79,7 +79,7 @@ def test_published_rows_are_scored_as_they_are(fairfront, data, adult, adult_mod
     assert np.abs(found["probability"] - 1 / (1 + np.exp(-odds))).max() < EXACT
     assert (found["decision"] == (found["score"] >= 0)).all()
     assert (found["note"] == notes(model, rows)).all()
-    # Who never worked has no occupation either, so no training row has that level.
+    # In rows with "Never-worked", the occupation is missing, so that no training row has this category.
     unseen = found["note"].str.contains("workclass unseen: Never-worked")
     assert (unseen == (rows["workclass"] == "Never-worked")).all() and unseen.any()
 
@@ -103,7 +103,7 @@ def test_parquet_and_csv_agree(fairfront, adult, adult_model, tmp_path):
     pd.testing.assert_frame_equal(printed, stored, check_dtype=False, check_exact=True)
 
 
-def test_an_audit_is_what_pandas_counts(fairfront, data, adult, adult_model, tmp_path):
+def test_an_audit_agrees_with_pandas(fairfront, data, adult, adult_model, tmp_path):
     path, _ = adult_model
     args = ["predict", path, data / "adult.test", "--output", tmp_path / "scores.csv"]
     audit = json.loads(fairfront(*args, "--audit", "--json"))["audit"]

@@ -24,7 +24,7 @@ SPLITS = ["train", "validation", "test"]
 @pytest.fixture(scope="module")
 def browser():
     if not Path(BROWSER).is_file():
-        absent("there is no chromium; install it, or name it with FAIRFRONT_CHROMIUM")
+        absent("chromium is not installed; install it, or set FAIRFRONT_CHROMIUM to a browser")
     with sync_playwright() as p:
         found = p.chromium.launch(executable_path=BROWSER, args=QUIET)
         yield found
@@ -39,7 +39,7 @@ def demo(fairfront, tmp_path_factory):
 @pytest.fixture(scope="module")
 def adult(fairfront, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult") / "run"
-    return Report(fairfront, folder, "adult:gender", "--solver", "trace", "--points", 60)
+    return Report(fairfront, folder, "adult:sex", "--solver", "trace", "--models", 60)
 
 
 def sentence(price):
@@ -70,14 +70,14 @@ def test_it_opens_at_the_knee_of_measurably_fairer_models(demo, browser):
     judged = demo.table[[f"validation.{m}" for m in demo.info["judged"]["measures"][1:]]]
     judged = np.column_stack([1 - demo.table["validation.accuracy"], judged])
     with Opened(browser, demo.path) as it:
-        assert it.chosen == fairer[knee(judged[fairer])]
-        assert it.price == sentence(demo.select("--id", it.chosen)["price"])
+        assert it.chosen == demo.table.index[fairer[knee(judged[fairer])]]
+        assert it.price == sentence(demo.select("--model-id", it.chosen)["price"])
         text = it.page.inner_text("header")
         rows = sum(demo.info["rows"].values())
         read = demo.info["dropped"]["read"]
-        assert f"{demo.info['points']} models" in text and f"{rows:,} of {read:,} rows" in text
-        for said in ("approved", "yes", "sex", "race"):
-            assert said in text
+        assert f"{demo.info['models']} models" in text and f"{rows:,} of {read:,} rows" in text
+        for shown in ("approved", "yes", "sex", "race"):
+            assert shown in text
         accuracy = 100 * demo.table["test.accuracy"]
         assert f"{accuracy.min():.1f}% to {accuracy.max():.1f}%" in text
         assert it.page.locator("#opening").count() == 0
@@ -90,8 +90,8 @@ def test_without_a_measurable_difference_it_opens_at_the_unmitigated_model(
     assert not report.fairer().any()
     with Opened(browser, report.path) as it:
         assert it.chosen is None
-        said = it.page.inner_text("#opening")
-        assert "so this table cannot tell the models apart" in said
+        shown = it.page.inner_text("#opening")
+        assert "so this table cannot tell the models apart" in shown
         assert it.page.is_hidden("#download-model")
         # A model is not compared with itself.
         intro = it.page.inner_text("#detail-intro")
@@ -117,7 +117,7 @@ def test_without_a_measurable_difference_it_opens_at_the_unmitigated_model(
 def test_without_validation_or_test_rows_nothing_is_claimed(fairfront, browser, tmp_path):
     spec = ["demo(rows=900)", "--sensitive", "sex", "--split", "100/0/0"]
     report = Report(fairfront, tmp_path / "run", *spec)
-    with Opened(browser, report.path, "#id=0") as it:
+    with Opened(browser, report.path, "#model-id=1") as it:
         assert "this run has no validation rows" in it.page.inner_text("#opening")
         price = it.page.inner_text(".choice .price")
         assert "on training rows, without intervals" in price and "measurable" not in price
@@ -125,7 +125,7 @@ def test_without_validation_or_test_rows_nothing_is_claimed(fairfront, browser, 
 
 
 def test_two_models_side_by_side(demo, browser):
-    with Opened(browser, demo.path, "#id=3") as it:
+    with Opened(browser, demo.path, "#model-id=3") as it:
         it.page.get_by_label("Compare with").select_option("model 7")
         heads = it.page.locator(".choice thead th").all_inner_texts()
         assert heads == ["model 3", "model 7"]
@@ -157,20 +157,20 @@ def test_requirements_have_verdicts(fairfront, browser, tmp_path):
     def verdict(it):
         return it.page.inner_text(".choice .verdicts li")
 
-    with Opened(browser, report.path, f"#id={certified[0]}") as it:
+    with Opened(browser, report.path, f"#model-id={certified[0]}") as it:
         assert verdict(it).startswith(f"certified {require} by score tests on")
         assert "certified by score tests" in it.page.inner_text("#detail .card")
         assert f"{len(certified)} of {len(report.table)} models certified" in it.page.inner_text(
             "#provenance"
         )
-    with Opened(browser, report.path, f"#id={violated[0]}") as it:
+    with Opened(browser, report.path, f"#model-id={violated[0]}") as it:
         assert verdict(it).startswith(f"violated {require} the whole simultaneous 95% band")
-    with Opened(browser, report.path, f"#id={open_[0]}") as it:
+    with Opened(browser, report.path, f"#model-id={open_[0]}") as it:
         assert verdict(it).startswith(f"not certified {require}")
     # Another limit has no certificate; the band decides.
     bound = round(float(high.min()) + 0.01, 3)
     text = f"demographic_parity_difference(sex) <= {bound}"
-    address = f"#id={high.idxmin()}&require=" + quote(text)
+    address = f"#model-id={high.idxmin()}&require=" + quote(text)
     with Opened(browser, report.path, address) as it:
         assert verdict(it).startswith(f"certified {text} the simultaneous 95% band of all models")
 
@@ -195,15 +195,15 @@ def test_a_reliability_curve_is_drawn_if_there_is_one(demo, browser, tmp_path):
     more = html.replace('"columns":[', '"columns":[' + json.dumps(bins)[1:-1] + ",", 1)
     (tmp_path / "page.html").write_text(more)
     with Opened(browser, tmp_path / "page.html") as it:
-        said = it.page.locator(".reliability .surface").get_attribute("aria-label")
-        assert "5% predicted, 8% observed" in said and said.count("observed") == 10
+        shown = it.page.locator(".reliability .surface").get_attribute("aria-label")
+        assert "5% predicted, 8% observed" in shown and shown.count("observed") == 10
 
 
 def test_adult_opens(adult, browser):
     with Opened(browser, adult.path) as it:
         assert it.chosen is not None and adult.fairer()[it.chosen]
         # The sentence and the table below it are about the same rows.
-        change = adult.select("--id", it.chosen)["price"]["accuracy"]
+        change = adult.select("--model-id", it.chosen)["price"]["accuracy"]
         assert change["column"] == "test.accuracy"
         assert f"{100 * change['to']:.1f}%" in it.page.inner_text(".choice .own >> nth=0")
         assert "proven for every model" in it.page.inner_text("#provenance")
@@ -220,12 +220,12 @@ def test_numbers_are_those_of_the_front(demo, browser):
     with Opened(browser, demo.path) as it:
         for split in SPLITS:
             it.page.get_by_label(split, exact=True).check()
-            point = it.chosen
+            model_id = it.chosen
             short = it.cells(".choice")
             assert {c.split(".")[0] for c, _, _ in short} == {split}
             for column, value, _ in short + it.cells("#detail"):
                 # Half of the last digit that is shown.
-                assert value == pytest.approx(demo.table[column][point], abs=digits(column))
+                assert value == pytest.approx(demo.table[column][model_id], abs=digits(column))
             for column, value, row in it.cells("#models"):
                 assert value == pytest.approx(demo.table[column][int(row)], abs=digits(column))
         counts = it.page.locator("#detail .plain").first.inner_text()
@@ -252,7 +252,7 @@ def place(report, x, y, box):
     return left, box["y"] + box["height"] - 54 - share(y) * (box["height"] - 40 - 54)
 
 
-def test_clicking_a_point_chooses_it_everywhere(demo, browser):
+def test_clicking_a_model_selects_it_everywhere(demo, browser):
     with Opened(browser, demo.path) as it:
         plot = it.page.locator("#front-plot")
         plot.scroll_into_view_if_needed()
@@ -262,19 +262,19 @@ def test_clicking_a_point_chooses_it_everywhere(demo, browser):
             "test.accuracy",
             plot.bounding_box(),
         )
-        apart = [
-            min((x - xs[j]) ** 2 + (y - ys[j]) ** 2 for j in range(len(xs)) if j != i)
-            for i, (x, y) in enumerate(zip(xs, ys, strict=True))
-        ]
-        point = max(range(len(xs)), key=lambda i: (i != it.chosen) * apart[i])
-        it.page.mouse.move(xs[point], ys[point])
-        it.page.mouse.click(xs[point], ys[point])
-        assert it.chosen == point
-        assert f"id={point}" in it.address
-        assert it.price == sentence(demo.select("--id", point)["price"])
-        assert it.page.inner_text("#detail h2") == f"Model {point} in detail"
-        assert it.page.locator("#models [aria-current]").get_attribute("data-point") == str(point)
-        assert plot.get_attribute("aria-valuetext").startswith(f"Model {point}:")
+        apart = {
+            i: min((xs[i] - xs[j]) ** 2 + (ys[i] - ys[j]) ** 2 for j in xs.index if j != i)
+            for i in xs.index
+        }
+        model_id = max(apart, key=lambda i: (i != it.chosen) * apart[i])
+        it.page.mouse.move(xs[model_id], ys[model_id])
+        it.page.mouse.click(xs[model_id], ys[model_id])
+        assert it.chosen == model_id
+        assert f"model-id={model_id}" in it.address
+        assert it.price == sentence(demo.select("--model-id", model_id)["price"])
+        assert it.page.inner_text("#detail h2") == f"Model {model_id} in detail"
+        assert it.page.locator("#models [aria-current]").get_attribute("data-model-id") == str(model_id)
+        assert plot.get_attribute("aria-valuetext").startswith(f"Model {model_id}:")
 
 
 def test_pointing_at_a_model_marks_it_everywhere(demo, browser):
@@ -288,14 +288,14 @@ def test_pointing_at_a_model_marks_it_everywhere(demo, browser):
         ]
         before = [it.page.locator(name).screenshot() for name in names]
         row = it.page.locator("#models tbody tr:not([aria-current])").first
-        point = int(row.get_attribute("data-point"))
+        model_id = int(row.get_attribute("data-model-id"))
         row.hover()
         assert "hovered" in row.get_attribute("class")
         after = [it.page.locator(name).screenshot() for name in names]
         assert all(a != b for a, b in zip(after, before, strict=True))
         chosen = it.chosen
         row.click()
-        assert it.chosen == point != chosen
+        assert it.chosen == model_id != chosen
 
 
 def test_requirements_on_objectives_are_those_of_the_rows_that_decide(fairfront, browser, tmp_path):
@@ -314,7 +314,7 @@ def test_requirements_on_objectives_are_those_of_the_rows_that_decide(fairfront,
         field.fill(str(bound))
         field.press("Enter")
         expected = report.chosen_on_validation(f"worst_group_loss(race) <= {bound}")
-        assert it.chosen == expected["id"] and it.price == sentence(expected["price"])
+        assert it.chosen == expected["model_id"] and it.price == sentence(expected["price"])
 
 
 @pytest.mark.parametrize("bound", [0.05, 0.02, 0.1])
@@ -323,14 +323,14 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
         it.slider("Demographic parity difference (sex) at most").fill(str(bound))
         require = f"demographic_parity_difference(sex) <= {bound}"
         expected = demo.chosen_on_validation(require)
-        assert it.chosen == expected["id"]
+        assert it.chosen == expected["model_id"]
         assert it.price == sentence(expected["price"])
-        meeting, points = expected["judged"]["meeting"], expected["judged"]["points"]
-        assert f"{meeting} of {points} models" in it.page.inner_text(".remaining")
+        meeting, models = expected["judged"]["meeting"], expected["judged"]["models"]
+        assert f"{meeting} of {models} models" in it.page.inner_text(".remaining")
         it.page.get_by_label("the least regret").check()
         regret = demo.chosen_on_validation(require, rule=["--regret"])
-        assert it.chosen == regret["id"]
-        it.page.click("text=The same on the command line")
+        assert it.chosen == regret["model_id"]
+        it.page.click("text=Command for the same selection")
         command = it.page.inner_text(".command")
         asked = f"--require '{require}' --confidence none --regret"
         # The page does not say where the folder is.
@@ -338,7 +338,7 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
         address = it.address
     # The address opens at the same choice.
     with Opened(browser, demo.path, f"#{address}") as it:
-        assert it.chosen == regret["id"]
+        assert it.chosen == regret["model_id"]
         field = it.page.get_by_label(
             "Demographic parity difference (sex): at most, an exact number"
         )
@@ -351,24 +351,24 @@ def test_an_exact_number_may_be_a_percentage(demo, browser):
         field.fill("5%")
         field.press("Enter")
         expected = demo.chosen_on_validation("demographic_parity_difference(sex) <= 5%")
-        assert it.chosen == expected["id"] and float(field.input_value()) == 0.05
+        assert it.chosen == expected["model_id"] and float(field.input_value()) == 0.05
         # A text that is not a number changes nothing.
         field.fill("few")
         field.press("Enter")
-        assert it.chosen == expected["id"] and float(field.input_value()) == 0.05
+        assert it.chosen == expected["model_id"] and float(field.input_value()) == 0.05
 
 
-def test_what_cannot_be_met_is_said(demo, browser):
+def test_unmet_requirements_name_the_nearest_model(demo, browser):
     with Opened(browser, demo.path, "#require=" + quote("accuracy >= 0.999")) as it:
         asked = ["--require", "accuracy >= 0.999", "--confidence", "none"]
         done = demo.fairfront.run("select", demo.folder, *asked)
         assert done.returncode == 3
-        said = done.stderr.decode().removeprefix("error: ").strip()
-        assert it.page.inner_text(".choice .problem") == f"{said[0].upper()}{said[1:]}."
-        assert it.chosen == int(re.search(r"point (\d+) comes", said)[1])
+        shown = done.stderr.decode().removeprefix("error: ").strip()
+        assert it.page.inner_text(".choice .problem") == f"{shown[0].upper()}{shown[1:]}."
+        assert it.chosen == int(re.search(r"model (\d+) comes", shown)[1])
         it.page.click("text=clear all")
         assert it.page.is_hidden(".choice .problem") and demo.fairer()[it.chosen]
-    wrong = "#require=" + quote("acuracy >= 1") + "&id=9999"
+    wrong = "#require=" + quote("acuracy >= 1") + "&model-id=9999"
     with Opened(browser, demo.path, wrong) as it:
         assert 'did you mean "accuracy"' in it.page.inner_text(".choice .problem")
         assert demo.fairer()[it.chosen]
@@ -378,10 +378,10 @@ def test_axes_and_rows_can_be_switched(demo, browser):
     with Opened(browser, demo.path) as it:
         plot = it.page.locator("#front-plot")
         before = plot.screenshot()
-        it.page.get_by_label("Across", exact=True).select_option(
+        it.page.get_by_label("Horizontal axis", exact=True).select_option(
             "equal_opportunity_difference(race)"
         )
-        it.page.get_by_label("Upwards", exact=True).select_option("objective.error_rate")
+        it.page.get_by_label("Vertical axis", exact=True).select_option("objective.error_rate")
         it.page.get_by_label("test", exact=True).check()
         label = plot.get_attribute("aria-label")
         assert (
@@ -402,7 +402,7 @@ def test_three_objectives_are_shown_in_pairs(demo, browser):
         labels = panels.locator(".surface").evaluate_all(
             "all => all.map(e => e.getAttribute('aria-label'))"
         )
-        keys = panels.locator(".colours strong").all_inner_texts()
+        keys = panels.locator(".colors strong").all_inner_texts()
         measures = ["accuracy", *(f"demographic parity difference ({a})" for a in ("sex", "race"))]
         assert len(labels) == len(keys) == 3
         for label, key in zip(labels, keys, strict=True):
@@ -424,23 +424,23 @@ def test_three_objectives_are_shown_in_pairs(demo, browser):
         assert labels.count() == 1
 
 
-def test_downloads_are_what_the_command_writes(demo, browser, tmp_path):
+def test_downloads_match_files_of_the_command(demo, browser, tmp_path):
     with Opened(browser, demo.path) as it:
-        for point in (it.chosen, 0, demo.info["points"] - 1):
-            it.page.goto(demo.path.as_uri() + f"#id={point}")
+        for model_id in (it.chosen, 1, demo.info["models"]):
+            it.page.goto(demo.path.as_uri() + f"#model-id={model_id}")
             with it.page.expect_download() as got:
                 it.page.click("#download-model")
-            assert got.value.suggested_filename == f"model-{point}.json"
-            path = tmp_path / f"page-{point}.json"
+            assert got.value.suggested_filename == f"model-{model_id}.json"
+            path = tmp_path / f"page-{model_id}.json"
             got.value.save_as(path)
-            own = tmp_path / f"own-{point}.json"
-            demo.fairfront("select", demo.folder, "--id", point, "--model", own)
+            own = tmp_path / f"own-{model_id}.json"
+            demo.fairfront("select", demo.folder, "--model-id", model_id, "--model", own)
             assert path.read_bytes() == own.read_bytes()
             demo.fairfront(
-                "data", "export", "demo(rows=300, seed=9)", "-o", tmp_path / f"{point}.csv"
+                "data", "export", "demo(rows=300, seed=9)", "-o", tmp_path / f"{model_id}.csv"
             )
             decided = [
-                demo.fairfront("predict", model, tmp_path / f"{point}.csv", "-o", "-")
+                demo.fairfront("predict", model, tmp_path / f"{model_id}.csv", "-o", "-")
                 for model in (path, own)
             ]
             assert decided[0] == decided[1] and decided[0].count(b"\n") > 100
@@ -457,8 +457,8 @@ def test_small_numbers_are_downloaded_exactly(adult, browser, tmp_path):
         with it.page.expect_download() as got:
             it.page.click("#download-model")
         got.value.save_as(tmp_path / "page.json")
-    point = json.loads((tmp_path / "page.json").read_text())["provenance"]["point"]
-    adult.fairfront("select", adult.folder, "--id", point, "--model", tmp_path / "own.json")
+    model_id = json.loads((tmp_path / "page.json").read_text())["provenance"]["model_id"]
+    adult.fairfront("select", adult.folder, "--model-id", model_id, "--model", tmp_path / "own.json")
     assert (tmp_path / "page.json").read_bytes() == (tmp_path / "own.json").read_bytes()
 
 
@@ -504,13 +504,13 @@ def altered(report, path, change):
 
 
 def test_warnings_are_near_the_top(demo, browser, tmp_path):
-    level = {"level": "warning"}
+    level = {"severity": "warning"}
     long = "a long warning with <b>tags</b> and --an-option; " + "more words " * 40
 
     def with_warnings(count):
         def change(data):
-            data["run"]["notices"] = [{"level": "notice", "message": "only a note"}]
-            data["run"]["notices"] += [level | {"message": f"problem {i}; {long}"} for i in range(count)]
+            data["run"]["messages"] = [{"severity": "note", "message": "only a note"}]
+            data["run"]["messages"] += [level | {"message": f"problem {i}; {long}"} for i in range(count)]
 
         return change
 
@@ -539,8 +539,8 @@ def test_warnings_are_near_the_top(demo, browser, tmp_path):
             it.page.click("text=show the first 3 only")
             assert shown.count() == 3
             # All of them, with the notes, at the end.
-            assert it.page.locator("#provenance .notices .warning").count() == 5
-            assert "only a note" in it.page.inner_text("#provenance .notices")
+            assert it.page.locator("#provenance .messages .warning").count() == 5
+            assert "only a note" in it.page.inner_text("#provenance .messages")
     with Opened(browser, altered(demo, tmp_path / "1.html", with_warnings(1))) as it:
         assert it.page.inner_text(".warnings h2") == "1 warning"
         assert it.page.locator(".warnings button").count() == 0
@@ -627,7 +627,7 @@ def test_groups_that_are_not_compared_are_marked(demo, browser, tmp_path):
         people = it.page.locator(".people li:has(.dagger)").all_inner_texts()
         assert people and all("race = Other" in text for text in people)
         assert it.page.locator("#provenance .dagger").count() == 2
-        options = it.page.get_by_label("Across", exact=True).locator("option").all_inner_texts()
+        options = it.page.get_by_label("Horizontal axis", exact=True).locator("option").all_inner_texts()
         assert "Selection rate (race=Other) (not compared)" in options
         assert "False negative rate (race=Asian) (not compared)" in options
         assert "Selection rate (race=Asian)" in options
@@ -657,7 +657,7 @@ def test_labels_of_models_stay_inside_the_plot(demo, browser, tmp_path, viewport
                 column["values"] = None
 
     corners = altered(demo, tmp_path / "page.html", change)
-    with Opened(browser, corners, "#id=10", viewport=viewport) as it:
+    with Opened(browser, corners, "#model-id=11", viewport=viewport) as it:
         it.page.wait_for_timeout(200)
         plot = it.page.locator("#front-plot")
         plot.scroll_into_view_if_needed()
@@ -689,11 +689,11 @@ def test_an_empty_plot_says_why(demo, browser, tmp_path):
 
     page = altered(demo, tmp_path / "page.html", change)
     with Opened(browser, page) as it:
-        points = demo.info["points"]
+        models = demo.info["models"]
         caption = it.page.locator(".front figcaption")
-        said = f"2 of {points} models are not shown: demographic parity difference (sex) is not defined."
-        assert said in caption.inner_text()
-        it.page.get_by_label("Across", exact=True).select_option(
+        shown = f"2 of {models} models are not shown: demographic parity difference (sex) is not defined."
+        assert shown in caption.inner_text()
+        it.page.get_by_label("Horizontal axis", exact=True).select_option(
             "demographic_parity_difference(race)"
         )
         assert (
@@ -782,7 +782,7 @@ def test_names_are_never_executed(hostile, browser):
         with Opened(browser, hostile.path, viewport=viewport) as it:
             for split in SPLITS:
                 it.page.get_by_label(split, exact=True).check()
-            it.page.get_by_label("Across", exact=True).select_option(index=3)
+            it.page.get_by_label("Horizontal axis", exact=True).select_option(index=3)
             it.page.click("#detail >> text=/show all/")
             it.page.mouse.move(600, 400)
             text = it.page.inner_text("body")
@@ -800,12 +800,12 @@ def test_names_are_never_executed(hostile, browser):
 
 
 def test_hostile_models_are_downloaded_exactly(hostile, browser, tmp_path):
-    with Opened(browser, hostile.path, "#id=0") as it:
+    with Opened(browser, hostile.path, "#model-id=1") as it:
         for button, name in (("#download-model", "model.json"), ("#download-front", "front.csv")):
             with it.page.expect_download() as got:
                 it.page.click(button)
             got.value.save_as(tmp_path / name)
-    hostile.fairfront("select", hostile.folder, "--id", 0, "--model", tmp_path / "own.json")
+    hostile.fairfront("select", hostile.folder, "--model-id", 1, "--model", tmp_path / "own.json")
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "own.json").read_bytes()
     assert (tmp_path / "front.csv").read_bytes() == hostile.fairfront(
         "show", hostile.folder, "--csv"
@@ -826,7 +826,7 @@ def test_a_policy_forbids_every_request(demo, browser):
             "document.body.append(s); return window.hit; })()"
         )
         assert (failed, image, inline) == ("refused", "refused", None)
-        # The refusals are said in the console, as they should be.
+        # The console reports the refusals, as it should.
         assert all("Content Security Policy" in p or "Failed to fetch" in p for p in it.problems)
         assert it.problems
         it.problems = []
@@ -888,7 +888,7 @@ def test_the_same_run_is_the_same_page(demo, fairfront, tmp_path):
     assert fairfront("report", demo.folder, "-o", "-") == first
     again = fairfront.error("report", demo.folder, "-o", tmp_path / "page.html")
     assert "--force" in again
-    assert "no run folder" in fairfront.error("report", tmp_path)
+    assert "not a run folder" in fairfront.error("report", tmp_path)
     # A run with its page is still a run that can be replaced.
     fairfront("verify", demo.folder)
 
@@ -905,16 +905,16 @@ def test_the_state_of_a_stream_has_a_page(fairfront, browser, tmp_path):
     assert path.read_bytes() == inside
     expected = json.loads(fairfront("select", state, "--knee", "--json"))
     with Opened(browser, path, "#knee=") as it:
-        assert it.chosen == expected["id"] and it.price == sentence(expected["price"])
+        assert it.chosen == expected["model_id"] and it.price == sentence(expected["price"])
         assert "2 batches, 1,600 rows" in it.page.inner_text("#provenance")
 
 
 def test_many_models_stay_fluid(fairfront, browser, tmp_path_factory, record_property):
     """1,500 models, three objectives, 46 features; times are reported, not judged."""
     folder = tmp_path_factory.mktemp("many") / "run"
-    covariances = ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"]
+    covariances = ["log_loss", "score_covariance(sex)", "score_covariance(race)"]
     objectives = [word for o in covariances for word in ("--objective", o)]
-    spec = ["demo(rows=1500)", *objectives, "--solver", "pf-smg", "--points", 1500]
+    spec = ["demo(rows=1500)", *objectives, "--solver", "pf-smg", "--models", 1500]
     report = Report(fairfront, folder, *spec)
     with Opened(browser, report.path) as it:
         loaded = float(it.page.evaluate("document.documentElement.dataset.ready"))
@@ -928,11 +928,11 @@ def test_many_models_stay_fluid(fairfront, browser, tmp_path_factory, record_pro
             it.page.locator("input[type=range]").nth(1).fill(f"{0.2 - 0.02 * step:.3f}")
             choices.append(it.page.evaluate(last))
         size = report.path.stat().st_size
-    said = (
-        f"{report.info['points']} models: ready after {loaded:.0f} ms; pointing takes "
+    shown = (
+        f"{report.info['models']} models: ready after {loaded:.0f} ms; pointing takes "
         f"{np.nanmedian(hovers):.1f} ms (at most {np.nanmax(hovers):.1f}), a slider's step "
         f"{np.median(choices):.1f} ms (at most {max(choices):.1f}); {size:,} bytes"
     )
-    record_property("timing", said)
-    print(said)
-    assert report.info["points"] > 300
+    record_property("timing", shown)
+    print(shown)
+    assert report.info["models"] > 300

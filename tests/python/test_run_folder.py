@@ -1,4 +1,4 @@
-"""Run folders: how runs get into them, which temporary files are removed, and checksums."""
+"""Run folders: writing and replacing runs, removing temporary files, and checksums."""
 
 import json
 import os
@@ -19,7 +19,7 @@ CHANGED = "the file was changed after it was written"
 def run(fairfront, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     fairfront(*FIT, "--out", folder / "r")
-    fairfront("select", folder / "r", "--id", 0, "--model", folder / "model.json")
+    fairfront("select", folder / "r", "--model-id", 1, "--model", folder / "model.json")
     return folder
 
 
@@ -28,7 +28,7 @@ def names(folder):
 
 
 def test_an_existing_folder_is_filled(fairfront, tmp_path):
-    """The folder of the shell, as a mount point would be: with its own inode, mode and `lost+found`."""
+    """The current folder keeps its inode, its mode and `lost+found`, as a mount point must."""
     (tmp_path / "lost+found").mkdir()
     tmp_path.chmod(0o2750)
     before = os.stat(tmp_path)
@@ -41,13 +41,13 @@ def test_an_existing_folder_is_filled(fairfront, tmp_path):
     fairfront("verify", ".", cwd=tmp_path)
 
 
-def test_files_of_others_are_left_alone(fairfront, tmp_path):
+def test_other_files_are_not_touched(fairfront, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     error = fairfront.error(*FIT, "--out", tmp_path, "--force")
     assert "notes.txt" in error and names(tmp_path) == ["notes.txt"]
 
 
-def test_a_replaced_run_keeps_nothing_of_the_old_one(fairfront, run, tmp_path):
+def test_a_replaced_run_keeps_only_the_log_of_certificates(fairfront, run, tmp_path):
     folder = tmp_path / "r"
     fairfront(*FIT, "--out", folder)
     fairfront("report", folder, "--figures")
@@ -57,8 +57,8 @@ def test_a_replaced_run_keeps_nothing_of_the_old_one(fairfront, run, tmp_path):
     assert names(folder) == sorted([*WHOLE, "certificates.jsonl"])
 
 
-def test_temporary_files_go_once_their_writer_is_gone(fairfront, run, tmp_path):
-    """A prediction that waits for its input has such a file; it goes after a kill, and not before."""
+def test_temporary_files_are_removed_after_their_process_ends(fairfront, run, tmp_path):
+    """A prediction that waits for its input has a temporary file, which is removed only after a kill."""
     rows = tmp_path / "rows.csv"
     fairfront("data", "export", "demo(rows=300)", "--output", rows)
     command = [fairfront.binary, "predict", run / "model.json", "-", "-o", "scores.csv"]
@@ -71,8 +71,8 @@ def test_temporary_files_go_once_their_writer_is_gone(fairfront, run, tmp_path):
             time.sleep(0.05)
         assert len(temporary) == 1
         other = tmp_path / ".fairfront-01234567-abcdefghij"
-        other.write_text("of another machine")
-        model = ["select", run / "r", "--id", 0, "--model", tmp_path / "model.json", "--force"]
+        other.write_text("written on another machine")
+        model = ["select", run / "r", "--model-id", 1, "--model", tmp_path / "model.json", "--force"]
         fairfront(*model)
         assert temporary[0].exists() and other.exists()
     finally:
@@ -86,7 +86,7 @@ def test_temporary_files_go_once_their_writer_is_gone(fairfront, run, tmp_path):
     assert not other.exists()
 
 
-def test_checksums_are_those_of_the_documentation(run):
+def test_checksums_agree_with_the_documentation(run):
     for path in [run / "r" / "run.json", run / "model.json"]:
         text = path.read_text()
         assert json.loads(text)["checksum"] == checksum(text)
@@ -94,20 +94,20 @@ def test_checksums_are_those_of_the_documentation(run):
 
 
 def changed(text):
-    """The text with one digit of one of its numbers changed."""
+    """Change one digit of one number."""
     places = [found.start() + 1 for found in re.finditer(r"\.\d", text)]
     place = places[len(places) // 2]
     return text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
 
 
-def test_changed_files_are_refused(fairfront, run, tmp_path):
+def test_changed_files_are_an_error(fairfront, run, tmp_path):
     model = tmp_path / "model.json"
     model.write_text(changed((run / "model.json").read_text()))
     export = ["export", model, "--format", "sql", "-o", "-"]
     for command in [export, ["predict", model, "demo.csv", "-o", tmp_path / "scores.csv"]]:
         error = fairfront.error(*command)
         assert str(model) in error and CHANGED in error and "fairfront select --model" in error
-    # Other indentation and other line ends are no change.
+    # Indentation and line ends may differ.
     text = (run / "model.json").read_text()
     for other in [text.replace("\n", "\r\n"), re.sub(r"\n *", " ", text)]:
         model.write_bytes(other.encode())
@@ -118,10 +118,10 @@ def test_changed_files_are_refused(fairfront, run, tmp_path):
         text = path.read_text()
         try:
             path.write_text(changed(text))
-            error = fairfront.error("select", run / "r", "--id", 0, "--model", model, "--force")
+            error = fairfront.error("select", run / "r", "--model-id", 1, "--model", model, "--force")
             assert name in error and CHANGED in error and "fit again" in error
             done = fairfront.run("verify", run / "r")
             assert done.returncode == 1 and name.encode() in done.stdout + done.stderr
         finally:
             path.write_text(text)
-    fairfront("select", run / "r", "--id", 0, "--model", model, "--force")
+    fairfront("select", run / "r", "--model-id", 1, "--model", model, "--force")

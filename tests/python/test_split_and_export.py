@@ -1,16 +1,16 @@
-"""Splits, balancing, and exported files that give the same data set again."""
+"""Splits, balancing, and exported files that give the same data set when read again."""
 
 import pandas as pd
 import pytest
 
-# How an exported file has to be read to be the data set it came from.
+# Flags that read an exported file as the data set it came from.
 AGAIN = {
     "demo": [
         *("--target", "approved", "--positive", "yes", "--sensitive", "sex", "--sensitive", "race"),
         *("--missing", "savings=mean", "--missing", "occupation=category"),
     ],
     "synthetic:3": ["--target", "y", "--positive", "1", "--sensitive", "a", "--scale", "none"],
-    "adult:gender+race": [
+    "adult:sex+race": [
         *("--target", "income", "--positive", ">50K", "--sensitive", "sex", "--sensitive", "race"),
         *("--scale", "min-max"),
     ],
@@ -31,38 +31,38 @@ def test_sizes(fairfront, n, split, shares):
     args = [f"demo(rows={n})", *(["--split", split] if split else [])]
     seen = fairfront.inspect(*args)
     sizes = fairfront.export(*args)["split"].value_counts()
-    assert {part: n for part, n in seen["split"].items() if n} == sizes.to_dict()
+    assert {name: n for name, n in seen["split"].items() if n} == sizes.to_dict()
     assert sum(seen["split"].values()) == seen["rows"]
     for size, share in zip(seen["split"].values(), shares, strict=True):
         assert abs(size - seen["rows"] * share / 100) <= 1
 
 
-def test_every_row_is_in_one_part(fairfront):
+def test_every_row_is_in_one_split(fairfront):
     whole = fairfront.export("demo", "--split", "none")
-    parts = fairfront.export("demo")
-    # Rows stay where they are; the split only marks them.
-    pd.testing.assert_frame_equal(whole.drop(columns="split"), parts.drop(columns="split"))
+    split = fairfront.export("demo")
+    # Rows keep their order; the split only marks them.
+    pd.testing.assert_frame_equal(whole.drop(columns="split"), split.drop(columns="split"))
     assert set(whole["split"]) == {"train"}
-    assert set(parts["split"]) == {"train", "validation", "test"}
+    assert set(split["split"]) == {"train", "validation", "test"}
 
 
-def test_the_seed_decides_the_parts(fairfront):
+def test_the_seed_determines_the_splits(fairfront):
     export = lambda *args: fairfront("data", "export", "demo", "-o", "-", *args)
     assert export() == export() == export("--seed", "0")
-    parts = [fairfront.export("demo", "--seed", str(seed))["split"] for seed in range(3)]
+    splits = [fairfront.export("demo", "--seed", str(seed))["split"] for seed in range(3)]
     for a, b in [(0, 1), (0, 2), (1, 2)]:
         # Two independent splits of 60/10/30 agree on 0.36 + 0.01 + 0.09 of the rows; 5 standard
         # deviations of the mean of 19,509 rows are 0.018.
-        assert (parts[a] == parts[b]).mean() == pytest.approx(0.46, abs=0.018)
+        assert (splits[a] == splits[b]).mean() == pytest.approx(0.46, abs=0.018)
 
 
-def test_parts_are_alike(fairfront):
-    """A random split leaves the base rates where they were, up to chance."""
+def test_splits_have_equal_base_rates(fairfront):
+    """A random split does not change the base rates, except by chance."""
     rows = fairfront.export("demo")
     approved = rows["approved"] == "yes"
-    for _, part in approved.groupby(rows["split"]):
-        deviation = (approved.mean() * (1 - approved.mean()) / len(part)) ** 0.5
-        assert abs(part.mean() - approved.mean()) < 4 * deviation
+    for _, split in approved.groupby(rows["split"]):
+        deviation = (approved.mean() * (1 - approved.mean()) / len(split)) ** 0.5
+        assert abs(split.mean() - approved.mean()) < 4 * deviation
 
 
 @pytest.mark.parametrize("name", AGAIN)
@@ -97,7 +97,7 @@ def test_balanced_groups_are_equal(fairfront, attribute):
 
 
 def test_threads_change_nothing(fairfront, tmp_path):
-    # Long enough for several chunks of text a thread, and for parallel encoding.
+    # Long enough for several chunks per thread, and for parallel encoding.
     table = tmp_path / "demo.csv"
     fairfront("data", "export", "demo(rows=60000)", "-o", table)
     args = [table, *AGAIN["demo"], "--drop", "split"]

@@ -1,4 +1,4 @@
-"""A fit that is told to stop leaves a valid run, whatever told it."""
+"""A fit that is stopped, by a time limit or a signal, leaves a valid run."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-# A front that takes far longer than a test waits for.
+# A front that takes far longer than a test waits.
 LONG = ["demo(rows=300000)", "--solver", "weighted", "--set", "sums=4000"]
 
 
@@ -21,7 +21,7 @@ def start(fairfront, run, fit, *more, **options):
 
 
 def limited(fairfront, run, fit):
-    """A fit that its time limit stopped after it had found a model: on a busy machine that may take longer."""
+    """Run a fit until its time limit stops it after it found a model, which may take longer on a busy machine."""
     for seconds in [5, 10, 20]:
         done = fairfront.run("fit", *fit, "--out", run, "--max-seconds", seconds)
         if done.returncode == 0:
@@ -32,20 +32,20 @@ def limited(fairfront, run, fit):
 
 
 def test_a_time_limit_bounds_the_work_after_it(fairfront, tmp_path):
-    """Generous: before, such a fit went on for minutes."""
+    """The limits are generous: such a fit once continued for minutes."""
     run = tmp_path / "run"
-    fit = ["demo(rows=300000)", "--solver", "trace", "--points", 1_000_000]
-    fit += ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+    fit = ["demo(rows=300000)", "--solver", "trace", "--models", 1_000_000]
+    fit += ["--objective", "log_loss", "--objective", "score_covariance(sex)"]
     done = limited(fairfront, run, fit)
     said = json.loads((run / "run.json").read_text())
     assert said["stop"] == "stopped"
-    assert 0 < said["points"] <= 32
+    assert 0 < said["models"] <= 32
     assert said["judged"]["candidates"] <= 32
     assert {"calibration", "optimality-proofs", "redraws"} <= set(said["left_out"])
     assert said["intervals"]["replicates"] == 0
     assert b"the fit was stopped and left out: " in done.stderr
     assert b"the optimality proofs" in done.stderr
-    # The run is valid, and says nothing that its rows do not.
+    # The run is valid, and its values agree with its rows.
     fairfront("verify", run)
     chosen = json.loads(fairfront("select", run, "--json"))
     assert chosen
@@ -64,19 +64,19 @@ def test_a_time_limit_without_a_model_writes_no_run(fairfront, tmp_path):
         "allow more time"
     )
     assert list(tmp_path.iterdir()) == []
-    # Small tables take no time worth saving.
+    # The fit of a small table finds a model even within this limit.
     fairfront("fit", "demo(rows=300)", "--out", run, "--max-seconds", 0.001, "--quiet")
     assert json.loads((run / "run.json").read_text())["stop"] == "stopped"
 
 
 def begun(process):
-    """Waits for the first line of progress: a solver is at work, and there is a model."""
+    """Wait for the first line of progress: the solver is running, and there is a model."""
     lines = iter(process.stderr.readline, b"")
     assert any(line.startswith(b"round ") or b", round " in line for line in lines)
 
 
 def ended(process, seconds=10):
-    """The exit status of a process that was told to stop; generous, to catch hangs alone."""
+    """Return the exit status of a stopped process; the timeout is generous, to catch only hangs."""
     try:
         process.communicate(timeout=seconds)
         return process.returncode
@@ -111,7 +111,7 @@ def test_nohup_keeps_hangups_ignored(fairfront, tmp_path):
         for _ in range(10):
             time.sleep(0.1)
             process.send_signal(signal.SIGHUP)
-        # Ended by its limit: after a signal it would be 130.
+        # The limit ended it; after a signal, the code would be 130.
         assert process.wait(60) == 0, process.stderr.read()
     finally:
         process.kill()
@@ -120,7 +120,7 @@ def test_nohup_keeps_hangups_ignored(fairfront, tmp_path):
 
 def spawn(fairfront, *args, **options):
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    # Programs in the background ignore SIGINT, and so would this one.
+    # Programs in the background ignore SIGINT, and this one would inherit that.
     pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     command = [str(part) for part in [fairfront.binary, *args]]
     return subprocess.Popen(command, **(pipes | options))
@@ -128,13 +128,13 @@ def spawn(fairfront, *args, **options):
 
 @pytest.fixture
 def endless(tmp_path):
-    """A table whose last row never comes, and the function that waits until it is being read."""
+    """A table whose last row never arrives, and a function that waits until the table is being read."""
     path = tmp_path / "endless.csv"
     os.mkfifo(path)
     writers = []
 
     def begin():
-        # Opened once there is a reader.
+        # Returns when there is a reader.
         pipe = os.open(path, os.O_WRONLY)
         writers.append(pipe)
         os.write(pipe, b"age,sex,approved\n" + b"30,f,yes\n40,m,no\n" * 200)
@@ -169,15 +169,15 @@ def test_a_signal_while_a_table_is_read_ends_the_command(fairfront, tmp_path, en
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("command", ["inspect", "predict", "data export"])
 def test_a_signal_ends_commands_that_read(fairfront, tmp_path, endless, command, name):
-    """These keep nothing: a signal ends them as any program."""
+    """These commands store nothing, so that a signal ends them like any program."""
     path, begin = endless
     args = [path, *COLUMNS]
     if command == "predict":
         known = tmp_path / "known.csv"
         rows = [f"{30 + i % 7},{'fm'[i % 2]},{['yes', 'no'][i % 3 % 2]}\n" for i in range(300)]
         known.write_text("age,sex,approved\n" + "".join(rows))
-        fairfront("fit", known, *COLUMNS, "--points", 3, "--out", tmp_path / "run", "--quiet")
-        fairfront("select", tmp_path / "run", "--id", 0, "--model", tmp_path / "model.json")
+        fairfront("fit", known, *COLUMNS, "--models", 3, "--out", tmp_path / "run", "--quiet")
+        fairfront("select", tmp_path / "run", "--model-id", 1, "--model", tmp_path / "model.json")
         args = [tmp_path / "model.json", path]
     if command != "inspect":
         args += ["--output", tmp_path / "out.csv"]
@@ -196,7 +196,7 @@ def test_a_signal_ends_a_stream_that_waits(fairfront, tmp_path):
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
     try:
-        # Its input stays open.
+        # The input is still open.
         assert process.wait(10) == 130
     finally:
         process.kill()
@@ -212,7 +212,7 @@ def test_a_signal_ends_a_batch_and_changes_nothing(fairfront, tmp_path):
     assert not (state / "drift.jsonl").exists() or (state / "drift.jsonl").read_text() == ""
 
 
-def test_a_signal_ends_a_search(fairfront, tmp_path):
+def test_a_signal_ends_tuning(fairfront, tmp_path):
     process = spawn(fairfront, "tune", *LONG, "--try", "penalty=0.1,0.01")
     begun(process)
     process.send_signal(signal.SIGTERM)
@@ -229,13 +229,13 @@ def test_a_signal_ends_a_verification(fairfront, tmp_path):
 
 
 @pytest.mark.parametrize("args", [["compare", "RUN", "RUN"], ["report", "RUN"], ["show", "RUN"], ["select", "RUN"]])
-def test_signals_are_not_caught_by_commands_that_do_not_look(fairfront, tmp_path, args):
-    """Short commands: a debugger would be needed to stop them half way, so their handlers are looked at."""
+def test_short_commands_do_not_catch_signals(fairfront, tmp_path, args):
+    """These commands are too short to signal them halfway, so the test checks their signal handlers with strace."""
     if shutil.which("strace") is None:
         assert os.environ.get("CI") != "true", "strace is not installed"
         pytest.skip("strace is not installed")
     run = tmp_path / "run"
-    fairfront("fit", "demo(rows=300)", "--points", 4, "--out", run, "--quiet")
+    fairfront("fit", "demo(rows=300)", "--models", 4, "--out", run, "--quiet")
     args = [str(run) if arg == "RUN" else arg for arg in args]
     trace = tmp_path / "trace"
     command = ["strace", "-f", "-e", "trace=rt_sigaction", "-o", trace, fairfront.binary, *args]

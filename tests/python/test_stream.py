@@ -1,4 +1,4 @@
-"""Fronts that are updated while rows arrive: against pandas, numpy, scipy and moocore."""
+"""Streams: batches, inputs, flags, rejected rows and readers."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ from streaming import (
     write,
 )
 
-# What does not name inputs.
+# Files that do not contain names of inputs.
 FRONT = ["front.parquet", "encoding.json", "drift.jsonl"]
 UNNAMED = [*FRONT, *(f"rows/{i:06}.rows" for i in range(1, 6))]
 QUIET = "--quiet"
@@ -48,7 +48,7 @@ def text(rows):
 
 @pytest.fixture(scope="module")
 def whole(fairfront, text, tmp_path_factory):
-    """All rows at once, from one file."""
+    """The state of a stream that read all rows from one file."""
     return all_at_once(fairfront, text, tmp_path_factory.mktemp("whole"))
 
 
@@ -59,7 +59,7 @@ def same(state, expected, names=UNNAMED):
 
 
 def n_waiting(state):
-    """Rows in the log of the next batch."""
+    """Return the number of rows in the log of the next batch."""
     batches = json.loads((newest(state) / "state.json").read_text())["batches"]
     log = state / f"spool/{batches + 1:06}.log"
     if not log.exists():
@@ -71,7 +71,7 @@ def n_waiting(state):
 # Batches.
 
 
-def test_batches_are_cut_by_their_number_alone(fairfront, text, whole, tmp_path):
+def test_batches_depend_only_on_the_number_of_rows(fairfront, text, whole, tmp_path):
     lines = text.splitlines(keepends=True)
     header, body = lines[0], lines[1:]
     assert info(whole)["stream"]["batches"] == 5
@@ -92,7 +92,7 @@ def test_batches_are_cut_by_their_number_alone(fairfront, text, whole, tmp_path)
         assert n_waiting(state) == n_waiting(whole) == len(body) - 5 * BATCH
 
 
-def test_other_orders_and_formats_are_the_same_rows(fairfront, rows, tmp_path):
+def test_column_orders_and_formats_do_not_matter(fairfront, rows, tmp_path):
     write(tmp_path / "all.csv", text_of(rows))
     fairfront("stream", tmp_path / "all", tmp_path / "all.csv", *SPEC, QUIET)
     first = rows[:80]
@@ -108,14 +108,14 @@ def test_other_orders_and_formats_are_the_same_rows(fairfront, rows, tmp_path):
     files = [tmp_path / name for name in ["1.csv", "2.csv", "3.csv.gz", "4.parquet"]]
     fairfront("stream", tmp_path / "several", *files, *SPEC, QUIET)
     same(tmp_path / "several", tmp_path / "all")
-    # All of them again, and nothing more.
+    # The same files again add nothing.
     before = contents(tmp_path / "several")
     out = fairfront("stream", tmp_path / "several", *files).decode()
-    assert "no new batch, 5 in all" in out and "rows wait" in out
+    assert "no new batch, 5 in total" in out and "rows wait" in out
     assert contents(tmp_path / "several") == before
 
 
-def test_a_parquet_file_says_what_its_columns_are_in_any_call(fairfront, rows, tmp_path):
+def test_a_parquet_file_declares_types_in_any_call(fairfront, rows, tmp_path):
     zipped = rows.assign(zip=[str(i % 4) for i in range(len(rows))])[:200]
     zipped[:50].to_csv(tmp_path / "1.csv", index=False)
     zipped[50:100].to_parquet(tmp_path / "2.parquet")
@@ -128,7 +128,7 @@ def test_a_parquet_file_says_what_its_columns_are_in_any_call(fairfront, rows, t
     same(tmp_path / "often", tmp_path / "once", ["front.parquet", "encoding.json"])
 
 
-def test_standard_input_in_dribbles(fairfront, text, whole, tmp_path):
+def test_standard_input_in_small_pieces(fairfront, text, whole, tmp_path):
     rng = random.Random(11)
     process = start(fairfront, tmp_path / "state", "-", *SPEC, "--json", stdin=subprocess.PIPE)
     data, at = text.encode(), 0
@@ -147,20 +147,20 @@ def test_standard_input_in_dribbles(fairfront, text, whole, tmp_path):
     assert [p["batch"] for p in printed] == [1, 2, 3, 4, 5]
 
 
-def test_rows_of_standard_input_are_skipped_once_they_are_safe(fairfront, text, whole, tmp_path):
+def test_stored_rows_of_standard_input_are_skipped(fairfront, text, whole, tmp_path):
     lines = text.splitlines(keepends=True)
     state = tmp_path / "state"
     part = "".join(lines[:301]).encode()
     out = fairfront("stream", state, "-", *SPEC, stdin=part).decode()
-    assert "safe of standard input: 300 rows" in out
+    assert "300 rows from standard input are stored" in out
     error = fairfront.run("stream", state, "-", "--skip", 301, stdin=text.encode())
     assert error.returncode == 2 and b"--skip 300" in error.stderr
     other = text.replace("yes", "no", 1).encode()
-    assert "are not those" in fairfront.error("stream", state, "-", "--skip", 300, stdin=other)
+    assert "differ from those" in fairfront.error("stream", state, "-", "--skip", 300, stdin=other)
     short = "".join(lines[:100]).encode()
     error = fairfront.error("stream", state, "-", "--skip", 300, stdin=short)
     assert "ended after 99 rows" in error
-    # The rest alone, then all of it.
+    # First only the rest, then everything.
     rest = "".join([lines[0], *lines[301:411]]).encode()
     fairfront("stream", state, "-", QUIET, stdin=rest)
     said = fairfront.run("stream", state, "-", "--skip", 300, stdin=text.encode())
@@ -186,21 +186,21 @@ def test_a_growing_file_is_followed(fairfront, text, whole, tmp_path):
     interrupt(process)
     same(state, whole)
     assert n_waiting(state) == n_waiting(whole)
-    # A last line without its end waits.
+    # A last line without a line end waits.
     with log.open("a") as grown:
         grown.write("48,Female,Wh")
     process = start(fairfront, state, log, "--follow")
     time.sleep(0.5)
     interrupt(process)
     assert n_waiting(state) == n_waiting(whole)
-    # A file that is another one, shorter or longer, is said to be, and nothing of it is taken.
+    # A different file, shorter or longer, is an error, and no row of it is used.
     for other in [data[:2000], data[:500] + data]:
         log.write_bytes(data)
         process = start(fairfront, state, log, "--follow")
         time.sleep(0.5)
         log.write_bytes(other)
         _, err = process.communicate(timeout=30)
-        assert process.returncode == 1 and b"no longer holds the" in err, err
+        assert process.returncode == 1 and b"no longer contains the" in err, err
         same(state, whole)
 
 
@@ -218,10 +218,10 @@ def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
     write(file, "".join(lines[:500]))
     fairfront("stream", state, file, QUIET)
     assert info(state)["stream"]["batches"] == 3
-    # Changed where it was read already, or shorter.
+    # Changed in the part that was read, or shorter.
     before = tree(state)
     write(file, text.replace("Female", "Femala", 1))
-    assert "not those that were read before" in fairfront.error("stream", state, file)
+    assert "differ from those read before" in fairfront.error("stream", state, file)
     write(file, "".join(lines[:100]))
     assert "were read before" in fairfront.error("stream", state, file)
     assert tree(state) == before
@@ -230,21 +230,21 @@ def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
     same(state, whole)
 
 
-def test_a_line_that_a_dying_producer_left_is_no_row(fairfront, text, whole, tmp_path):
+def test_an_incomplete_last_line_of_standard_input_is_ignored(fairfront, text, whole, tmp_path):
     state = tmp_path / "state"
     cut = text[: text.index("\n", len(text) // 2) + 9].encode()
     done = fairfront.run("stream", state, "-", *SPEC, stdin=cut)
-    assert done.returncode == 0 and b"has no line end and is not taken" in done.stderr
-    safe = len(cut.splitlines()) - 2
-    assert f"safe of standard input: {safe} rows".encode() in done.stdout
-    fairfront("stream", state, "-", "--skip", safe, stdin=text.encode())
+    assert done.returncode == 0 and b"has no line end and was ignored" in done.stderr
+    stored = len(cut.splitlines()) - 2
+    assert f"{stored} rows from standard input are stored".encode() in done.stdout
+    fairfront("stream", state, "-", "--skip", stored, stdin=text.encode())
     same(state, whole)
     piped = fairfront.run("stream", state, "/dev/stdin", stdin=b"")
-    assert piped.returncode == 2 and b"name - for what comes through a pipe" in piped.stderr
+    assert piped.returncode == 2 and b"to read from a pipe, pass -" in piped.stderr
 
 
-def test_files_that_begin_with_others_go_on_behind_them(fairfront, text, whole, tmp_path):
-    """Deliveries that hold all rows so far, named again and again."""
+def test_a_file_that_begins_with_another_continues_after_it(fairfront, text, whole, tmp_path):
+    """Files that contain all rows so far may be passed repeatedly."""
     lines = text.splitlines(keepends=True)
     first = write(tmp_path / "first.csv", "".join(lines[:320]))
     longer = write(tmp_path / "longer.csv", "".join(lines[:500]))
@@ -257,13 +257,13 @@ def test_files_that_begin_with_others_go_on_behind_them(fairfront, text, whole, 
     assert b"no new batch" in fairfront("stream", state, longer, first)
 
 
-def test_a_row_whose_line_went_on_is_noticed(fairfront, text, tmp_path):
+def test_a_last_line_that_continues_later_is_an_error(fairfront, text, tmp_path):
     lines = text.splitlines(keepends=True)
     state = tmp_path / "state"
     file = write(tmp_path / "rows.csv", "".join(lines[:200]) + "48,Female")
     fairfront("stream", state, file, *SPEC, QUIET)
     write(file, "".join(lines[:200]) + "48,Female,White,Millbrook\n")
-    assert "more text follows on its line" in fairfront.error("stream", state, file)
+    assert "its line now continues" in fairfront.error("stream", state, file)
 
 
 def test_a_partial_batch_waits_or_is_flushed(fairfront, text, tmp_path):
@@ -275,7 +275,7 @@ def test_a_partial_batch_waits_or_is_flushed(fairfront, text, tmp_path):
     state = tmp_path / "state"
     out = fairfront("stream", state, files[0], *SPEC).decode()
     assert "60 rows wait for a batch of 150" in out
-    assert "no new batch, 0 in all" in fairfront("stream", state, files[0]).decode()
+    assert "no new batch, 0 in total" in fairfront("stream", state, files[0]).decode()
     error = fairfront.error("show", state)
     assert "state" in error
     fairfront("stream", state, files[1], QUIET)
@@ -295,10 +295,10 @@ def test_threads_do_not_matter(fairfront, whole, text, tmp_path):
     same(tmp_path / "state", whole)
 
 
-def test_ctrl_c_within_a_batch_leaves_it_out(fairfront, text, tmp_path):
-    """It is made whole by the next call, of its rows alone."""
+def test_ctrl_c_during_a_batch_leaves_it_out(fairfront, text, tmp_path):
+    """The next call computes the batch, from its rows only."""
     file = write(tmp_path / "rows.csv", text)
-    slow = ["--set", "sums=64", "--set", "stages=4", "--points", "200"]
+    slow = ["--set", "sums=64", "--set", "stages=4", "--models", "200"]
     spec = [*SPEC[: SPEC.index("--batch")], *slow, "--batch", 300]
     fairfront("stream", tmp_path / "expected", file, *spec, QUIET)
     for source in ["file", "stdin"]:
@@ -322,7 +322,7 @@ def test_ctrl_c_within_a_batch_leaves_it_out(fairfront, text, tmp_path):
 # Flags.
 
 
-def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_path):
+def test_later_calls_need_no_flags_and_must_not_contradict_the_first(fairfront, text, tmp_path):
     file, state = write(tmp_path / "rows.csv", text), tmp_path / "state"
     more = [*("--window", "400", "--seed", "3", "--scale", "min-max", "--type", "race=categorical")]
     fairfront("stream", state, file, *SPEC, *more, QUIET)
@@ -351,7 +351,7 @@ def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_
         "batch": ["--batch", "151"],
         "window": ["--window", "401"],
         "objective": ["--objective", "error_rate", "--objective", "equalized_odds(sex)"],
-        "points": ["--points", "9"],
+        "models": ["--models", "9"],
         "sums": ["--set", "sums=5"],
         "separator": ["--separator", ";"],
         "header": ["--no-header"],
@@ -360,18 +360,18 @@ def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_
     for name, flags in contradictions.items():
         done = fairfront.run("stream", state, file, *flags)
         said = done.stderr.decode()
-        assert done.returncode == 2 and "this stream was begun with" in said, (name, said)
-        assert said.count("\n") == 1 and f"begun with {name}" in said, (name, said)
+        assert done.returncode == 2 and "this stream started with" in said, (name, said)
+        assert said.count("\n") == 1 and f"started with {name}" in said, (name, said)
     for flags in [["--reservoir", "400"], ["--solver", "pf-smg"], ["--preset", "paper"]]:
         done = fairfront.run("stream", state, file, *flags)
         said = done.stderr.decode()
         assert done.returncode == 2, (flags, said)
-        # A solver has many settings, which are named together.
-        assert "this stream was begun with" in said or "those that this stream began with" in said, (flags, said)
+        # A solver has many settings, so the error names all of them.
+        assert "this stream started with" in said, (flags, said)
     assert tree(state) == before
 
 
-def test_wrong_usage_leaves_nothing(fairfront, text, tmp_path):
+def test_wrong_usage_writes_nothing(fairfront, text, tmp_path):
     file, state = write(tmp_path / "rows.csv", text), tmp_path / "state"
     for flags in [
         [file, "--batch", "0"],
@@ -393,15 +393,15 @@ def test_wrong_usage_leaves_nothing(fairfront, text, tmp_path):
     done = fairfront.run("stream", state, file, "--target", "aproved", "--sensitive", "sex")
     assert done.returncode == 2 and b"approved" in done.stderr
     assert not state.exists()
-    # A run of `fit`, and a file, are no states.
+    # A run of `fit` and a file are not states.
     fairfront("fit", "demo(rows=300)", "--out", tmp_path / "run", QUIET, *QUICK)
     before = tree(tmp_path / "run")
-    assert "no state of a stream" in fairfront.error("stream", tmp_path / "run", file, *SPEC)
+    assert "not the state of a stream" in fairfront.error("stream", tmp_path / "run", file, *SPEC)
     assert tree(tmp_path / "run") == before
     fairfront.error("stream", file, file, *SPEC)
 
 
-def test_rejected_rows_come_with_their_reason(fairfront, text, whole):
+def test_rejected_rows_have_a_reason(fairfront, text, whole):
     found = rejected(whole)
     assert len(found) == info(whole)["stream"]["rejected"] == 4
     lines = text.splitlines()
@@ -437,7 +437,7 @@ def test_any_bytes_may_arrive(fairfront, rows, tmp_path):
         230: "48,Фемале,日本\n".encode(),
     }
     body = b"".join(bad.get(i, line) for i, line in enumerate(lines[:340]))
-    # A quote that nothing closes spoils its line alone.
+    # An unclosed quote corrupts only its own line.
     body += b'48,"Female,White\n' + b"".join(lines[340:460])
     (tmp_path / "rows.csv").write_bytes(body)
     state = tmp_path / "state"
@@ -447,18 +447,18 @@ def test_any_bytes_may_arrive(fairfront, rows, tmp_path):
     for part in ["UTF-8", "longer than 1,048,576 bytes", "expected 16 fields, found 3", "quote"]:
         assert part in reasons, (part, reasons)
     stream = info(state)["stream"]
-    # One line is blank, one has a quote too many.
+    # One line is blank, and one has an unclosed quote.
     n_rows = 339 - 1 + 1 + 120
     assert stream["rows"] == n_rows
     assert stream["rejected"] == len(found)
     dropped = sum(d["dropped"] for d in drifts(state))
     assert stream["rows"] == stream["used"] + stream["rejected"] + dropped
-    # What is no text at all is refused as a whole, and nothing is taken of it.
+    # A binary file is rejected as a whole, and none of its rows is used.
     before = tree(state)
     (tmp_path / "binary.csv").write_bytes(lines[0] + lines[1].replace(b",", b"\0,"))
     assert "not a text file" in fairfront.error("stream", state, tmp_path / "binary.csv")
     assert tree(state) == before
-    # The same in pieces through standard input.
+    # The same bytes arrive in pieces on standard input.
     flags = ["-", *SPEC, QUIET, "--flush"]
     process = start(fairfront, tmp_path / "piped", *flags, stdin=subprocess.PIPE)
     for at in range(0, len(body), 50_001):
@@ -476,14 +476,14 @@ def test_inputs_without_rows(fairfront, text, tmp_path):
     empty = write(tmp_path / "empty.csv", "")
     good = write(tmp_path / "good.csv", "".join(lines[:200]))
     out = fairfront("stream", state, header, empty, *SPEC).decode()
-    assert "no new batch, 0 in all" in out and not state.exists()
+    assert "no new batch, 0 in total" in out and not state.exists()
     fairfront("stream", state, header, empty, good, *SPEC, QUIET)
     assert info(state)["stream"]["batches"] == 1
     before = tree(state)
     fairfront("stream", state, header, empty, good, QUIET)
     assert tree(state) == before
     assert fairfront("stream", state, "-", stdin=b"").startswith(str(state).encode())
-    # Other columns are no rows of this stream.
+    # A file with different columns is an error.
     other = write(tmp_path / "other.csv", "a,b\n1,2\n")
     assert "other.csv" in fairfront.error("stream", state, other)
     bare = write(tmp_path / "bare.csv", "".join(lines[200:300]))
@@ -495,22 +495,22 @@ def test_a_file_without_a_header(fairfront, text, whole, tmp_path):
     file = write(tmp_path / "bare.csv", body)
     fairfront("stream", tmp_path / "state", file, *SPEC, "--no-header", "--columns", header, QUIET)
     same(tmp_path / "state", whole)
-    # What goes on needs to be told no more.
+    # Later calls do not need these flags.
     with file.open("a") as grown:
         grown.write(body)
     fairfront("stream", tmp_path / "state", file, QUIET)
     assert info(tmp_path / "state")["stream"]["batches"] == 10
 
 
-def test_a_first_batch_that_makes_no_front(fairfront, rows, tmp_path):
-    """Flags may be corrected as long as nothing stands on them."""
+def test_a_first_batch_without_a_front(fairfront, rows, tmp_path):
+    """Flags may be corrected until the first front."""
     one_class = rows[rows["approved"] == "no"][:160]
     write(tmp_path / "rows.csv", text_of(pd.concat([one_class, rows[:300]])))
     state = tmp_path / "state"
     text = (tmp_path / "rows.csv").read_bytes()
     for source, stdin in [(tmp_path / "rows.csv", None), ("-", text)]:
         error = fairfront.error("stream", state / str(source)[-1], source, *SPEC, stdin=stdin)
-        assert "the first 150 rows make no front" in error and "--batch" in error
+        assert "cannot compute a front from the first 150 rows" in error and "--batch" in error
         skip = ["--skip", "0"] if stdin else []
         one = state / str(source)[-1]
         fairfront("stream", one, source, *skip, "--batch", 200, QUIET, stdin=stdin)
@@ -518,7 +518,7 @@ def test_a_first_batch_that_makes_no_front(fairfront, rows, tmp_path):
     same(state / "-", state / "v", FRONT)
 
 
-def test_a_batch_may_be_smaller_than_what_waits(fairfront, rows, tmp_path):
+def test_a_batch_may_have_fewer_rows_than_are_waiting(fairfront, rows, tmp_path):
     file = write(tmp_path / "rows.csv", text_of(rows[:500]))
     spec = [*SPEC]
     spec[spec.index("--batch") + 1] = "600"
@@ -529,13 +529,13 @@ def test_a_batch_may_be_smaller_than_what_waits(fairfront, rows, tmp_path):
     assert info(tmp_path / "state")["stream"]["batches"] == 3
     assert n_waiting(tmp_path / "state") == 50
     same(tmp_path / "state", tmp_path / "expected", FRONT)
-    # And what waits is still there for a later call.
+    # The waiting rows are still there for a later call.
     fairfront("stream", tmp_path / "state", file, "--flush", QUIET)
     assert info(tmp_path / "state")["stream"]["rows"] == 500
 
 
 def test_batches_without_rows_in_use(fairfront, rows, tmp_path):
-    """A window of rows of one class says nothing: the front stays, the counts go on."""
+    """If the window has rows of one class only, the front stays the same, and the counts continue."""
     negative = rows[rows["approved"] == "no"]
     table = pd.concat([rows[:150], negative[:150], rows[:150].assign(age="old"), rows[150:300]])
     write(tmp_path / "rows.csv", text_of(table))
@@ -549,7 +549,7 @@ def test_batches_without_rows_in_use(fairfront, rows, tmp_path):
         fairfront("show", state)
     state = tmp_path / "--window60"
     assert drifts(state)[1]["front"]["kept_because"]
-    # The same where the stream ends with such a batch.
+    # The same holds if the stream ends with such a batch.
     write(tmp_path / "start.csv", text_of(table[:300]))
     fairfront("stream", tmp_path / "ends", tmp_path / "start.csv", *SPEC, "--window", 60, QUIET)
     assert info(tmp_path / "ends")["stream"]["batches"] == 2
@@ -559,7 +559,7 @@ def test_batches_without_rows_in_use(fairfront, rows, tmp_path):
 # Readers and known data sets.
 
 
-def test_readers_see_a_whole_run_while_a_writer_goes_on(fairfront, rows, tmp_path):
+def test_readers_see_a_complete_run_while_a_writer_continues(fairfront, rows, tmp_path):
     file = write(tmp_path / "rows.csv", text_of(rows))
     state = tmp_path / "state"
     first = write(tmp_path / "first.csv", text_of(rows[:BATCH]))
@@ -577,7 +577,7 @@ def test_readers_see_a_whole_run_while_a_writer_goes_on(fairfront, rows, tmp_pat
     readers = [
         [["show", state, "--csv"], ["show", state, "--json"]],
         [
-            ["select", state, "--id", 0, "--model", model, "--force"],
+            ["select", state, "--model-id", 1, "--model", model, "--force"],
             ["export", model, "--format", "sql", "--output", tmp_path / "m.sql", "--force"],
             ["predict", model, first, "--output", tmp_path / "p.csv", "--force"],
             ["compare", state],
@@ -606,15 +606,15 @@ def test_readers_see_a_whole_run_while_a_writer_goes_on(fairfront, rows, tmp_pat
 def test_a_known_data_set_streams_with_its_published_split(fairfront, data, tmp_path):
     state = tmp_path / "state"
     flags = ["--batch", "12000", "--reservoir", "1500", *QUICK, QUIET]
-    fairfront("stream", state, "adult:gender", *flags)
-    stream, whole = info(state)["stream"], fairfront.inspect("adult:gender")
+    fairfront("stream", state, "adult:sex", *flags)
+    stream, whole = info(state)["stream"], fairfront.inspect("adult:sex")
     assert (stream["rows"], stream["kept"]) == (whole["read"] // 12_000 * 12_000, 1500)
-    fairfront("stream", state, "adult:gender", "--flush", QUIET)
+    fairfront("stream", state, "adult:sex", "--flush", QUIET)
     stream = info(state)["stream"]
     assert (stream["rows"], stream["used"]) == (whole["read"], whole["rows"])
     assert info(state)["spec"]["split"] == info_of_fit(fairfront, tmp_path)["spec"]["split"]
 
 
 def info_of_fit(fairfront, folder):
-    fairfront("fit", "adult:gender", "--out", folder / "fit", *QUICK, QUIET)
+    fairfront("fit", "adult:sex", "--out", folder / "fit", *QUICK, QUIET)
     return json.loads((folder / "fit" / "run.json").read_text())

@@ -1,4 +1,4 @@
-"""States whose files are damaged, locked or cannot be written: it is said, and nothing is lost."""
+"""States whose files are corrupted, locked or not writable: the command reports it, and loses nothing."""
 
 import json
 import random
@@ -27,7 +27,7 @@ KEEPS = {"all": [], "window": ["--window", "200"], "reservoir": ["--reservoir", 
 
 
 class Made:
-    """A state with five batches and rows that wait, and how it came about."""
+    """A state with five batches and waiting rows, and the command that made it."""
 
     def __init__(self, fairfront, folder, keep, source):
         self.fairfront, self.folder, self.source = fairfront, folder, source
@@ -38,7 +38,7 @@ class Made:
         self.expected = contents(folder / "state")
 
     def again(self, state, *more):
-        """The same command; what it says."""
+        """Run the same command and return its output."""
         skip, stdin, name = [], None, self.folder / "rows.csv"
         if self.source == "stdin":
             stdin, name = self.text.encode(), "-"
@@ -70,7 +70,7 @@ def plain(fairfront, tmp_path_factory):
 
 
 def hurt(path, rng, how=None):
-    """Damages a file; how."""
+    """Corrupt a file, and return the kind of damage."""
     data = bytearray(path.read_bytes())
     how = how or rng.choice(["cut", "flip", "remove", "empty", "longer"])
     if how == "cut":
@@ -88,7 +88,7 @@ def hurt(path, rng, how=None):
     return how
 
 
-def test_a_damaged_generation_is_made_again(made):
+def test_a_corrupted_generation_is_computed_again(made):
     rng = random.Random(2)
     for name in sorted(p.name for p in newest(made.folder / "state").iterdir()):
         state = made.copy("hurt")
@@ -98,31 +98,31 @@ def test_a_damaged_generation_is_made_again(made):
         said = " ".join(shown.stderr.decode().split())
         assert shown.returncode == 0 and "is read instead" in said, (name, how)
         said = made.again(state)
-        assert "is damaged" in said and "goes on from the generation before" in said, (name, how)
+        assert "is corrupted" in said and "resumes from the previous generation" in said, (name, how)
         assert contents(state) == made.expected, (name, how)
-        # All rows are used once, those that wait too.
+        # All rows are used once, including the waiting rows.
         made.again(state, "--flush", "--quiet")
         whole = made.copy("whole")
         made.again(whole, "--flush", "--quiet")
         assert contents(state) == contents(whole), (name, how)
 
 
-def test_both_generations_damaged(made):
+def test_both_generations_are_corrupted(made):
     state = made.copy("hurt")
     for generation in generations(state):
         hurt(generation / "state.json", random.Random(1), "flip")
     before = tree(state)
     error = made.error(state)
-    assert "no generation of this state is sound" in error and error.count("is damaged") == 2
+    assert "no generation of this state is intact" in error and error.count("is corrupted") == 2
     assert "no generation" in made.fairfront.error("show", state)
     assert tree(state) == before
 
 
-def test_damaged_rows(made):
+def test_corrupted_rows(made):
     state = made.copy("hurt")
     files = sorted(state.glob("rows/*.rows"))
     if not files:
-        # A reservoir is in its generation, whose damage is tested above.
+        # A reservoir is stored in its generation, which the test above corrupts.
         assert list(state.glob("generation-*/kept.rows"))
         return
     rng = random.Random(4)
@@ -130,9 +130,9 @@ def test_damaged_rows(made):
         state = made.copy("hurt")
         hurt(sorted(state.glob("rows/*.rows"))[-1], rng, how)
         said = made.again(state)
-        assert "goes on from the generation before" in said
+        assert "resumes from the previous generation" in said
         assert contents(state) == made.expected
-    # Without a generation to go back to, the newest one stays, and so does the way to fix it.
+    # Without an intact previous generation, the newest one stays, so that you can restore its rows.
     state = made.copy("hurt")
     last, other = sorted(state.glob("rows/*.rows"))[-1], generations(state)[0] / "state.json"
     original = last.read_bytes()
@@ -144,7 +144,7 @@ def test_damaged_rows(made):
     last.write_bytes(original)
     made.again(state)
     assert contents(state) == made.expected
-    # Rows of earlier batches are nowhere else.
+    # Rows of earlier batches are stored only once.
     for how in ["cut", "flip", "remove"]:
         state = made.copy("hurt")
         needed = json.loads((newest(state) / "state.json").read_text())["kept"]["segments"]
@@ -154,26 +154,26 @@ def test_damaged_rows(made):
         before = tree(state)
         error = made.error(state)
         assert path.name in error
-        assert tree(state) == before, "nothing is touched"
+        assert tree(state) == before, "a file changed"
         path.write_bytes(original)
         made.again(state)
         assert contents(state) == made.expected
 
 
-def test_a_damaged_log_of_waiting_rows(made):
+def test_a_corrupted_log_of_waiting_rows(made):
     rng = random.Random(9)
     for how in ["cut", "flip", "remove"]:
         state = made.copy("hurt")
         log = sorted(state.glob("spool/*.log"))[-1]
         hurt(log, rng, how)
-        # Of standard input all rows are sent again, and those that were lost are not skipped.
+        # Standard input sends all rows again, and fairfront does not skip the lost ones.
         made.again(state, "--flush")
         whole = made.copy("whole")
         made.again(whole, "--flush")
         assert contents(state) == contents(whole), how
 
 
-def test_ledgers_that_were_changed(plain):
+def test_changed_files_that_only_grow(plain):
     for name in ["rejected.csv", "drift.jsonl"]:
         for how in ["flip", "cut", "empty"]:
             state = plain.copy("hurt")
@@ -182,24 +182,24 @@ def test_ledgers_that_were_changed(plain):
             error = plain.error(state)
             assert name in error and ("was changed" in error or "shorter" in error)
             assert tree(state) == before
-        # Removed, it starts anew; the front is what it was.
+        # A removed file starts again; the front does not change.
         state = plain.copy("hurt")
         (state / name).unlink()
         said = plain.again(state, "--flush")
-        assert f"{name} is gone and starts anew" in said
+        assert f"{name} is missing and starts again" in said
         whole = plain.copy("whole")
         plain.again(whole, "--flush")
         names = ["front.parquet", "encoding.json"]
         assert contents(state, names) == contents(whole, names)
-        assert "gone" not in plain.again(state)
-        # What a killed process wrote beyond what counts is cut off.
+        assert "is missing" not in plain.again(state)
+        # Bytes that a killed process wrote after the last commit are cut off.
         state = plain.copy("hurt")
         hurt(state / name, random.Random(3), "longer")
         plain.again(state)
         assert contents(state) == plain.expected
 
 
-def test_a_link_that_is_gone_does_not_matter(plain):
+def test_a_missing_link_does_not_matter(plain):
     state = plain.copy("hurt")
     (state / "current").unlink()
     plain.again(state)
@@ -215,7 +215,7 @@ def test_one_writer_at_a_time(fairfront, plain, tmp_path):
     before = tree(state)
     try:
         error = plain.error(state)
-        assert f"another process works here (process {process.pid})" in error
+        assert f"another process is using this folder (process {process.pid})" in error
         assert tree(state) == before
         fairfront("show", state)
     finally:
@@ -225,8 +225,8 @@ def test_one_writer_at_a_time(fairfront, plain, tmp_path):
     assert contents(state) == plain.expected
 
 
-def test_two_begin_at_once(fairfront, plain, tmp_path):
-    """One of them makes the state, the others are told; what is there is whole."""
+def test_several_processes_start_at_once(fairfront, plain, tmp_path):
+    """One of them creates the state, and the others report an error; the state is complete."""
     file = plain.folder / "rows.csv"
     processes = [start(fairfront, tmp_path / "state", file, *SPEC, "--quiet") for _ in range(4)]
     errors = [(p.communicate(timeout=60)[1].decode(), p.returncode) for p in processes]
@@ -240,7 +240,7 @@ def test_two_begin_at_once(fairfront, plain, tmp_path):
 
 
 def limited(bytes_):
-    """Writes beyond so many bytes of a file fail, as on a disk that is full."""
+    """Make writes beyond this size of a file fail, as on a full disk."""
 
     def apply():
         import signal
@@ -267,9 +267,9 @@ def test_a_file_that_cannot_grow_loses_nothing(fairfront, plain, tmp_path, sourc
             failed += 1
             err = err.decode()
             assert process.returncode == 1 and err.splitlines()[-1].startswith("error: "), err
-            assert "larger than allowed" in err, err
-            # A batch that waits in the spool fails before anything is read of standard input.
-            said = ["nothing is lost"] if source == "file" else ["of standard input are safe", "nothing is lost"]
+            assert "would exceed the size limit" in err, err
+            # A batch in the spool can fail before any row of standard input is read.
+            said = ["nothing is lost"] if source == "file" else ["from standard input are stored", "nothing is lost"]
             assert any(words in err for words in said), err
     assert failed >= 3
     stdin = plain.text.encode() if source == "stdin" else None
@@ -279,14 +279,14 @@ def test_a_file_that_cannot_grow_loses_nothing(fairfront, plain, tmp_path, sourc
     assert len(rejected(state)) == len(rejected(plain.folder / "state"))
 
 
-def test_a_disk_that_is_full(fairfront, plain, tmp_path):
+def test_a_full_disk(fairfront, plain, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", disk], capture_output=True
     )
     if mounted.returncode != 0:
-        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode().strip()}")
+        pytest.skip(f"cannot mount a small disk: {mounted.stderr.decode().strip()}")
     try:
         file = plain.folder / "rows.csv"
         errors, room = [], [*range(150, 0, -30), 0]
@@ -303,7 +303,7 @@ def test_a_disk_that_is_full(fairfront, plain, tmp_path):
         fairfront("stream", disk / "state", file, *SPEC, "--quiet")
         names = ["front.parquet", "encoding.json", "drift.jsonl"]
         assert contents(disk / "state", names) == {n: plain.expected[n] for n in names}
-        # Read-only, it is read and not written.
+        # A read-only state can be read but not written.
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         fairfront("show", disk / "state")
         assert "read-only" in plain.error(disk / "state")
@@ -311,9 +311,9 @@ def test_a_disk_that_is_full(fairfront, plain, tmp_path):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_a_folder_that_cannot_be_written(fairfront, plain, tmp_path):
+def test_a_folder_without_write_permission(fairfront, plain, tmp_path):
     if is_root():
-        pytest.skip("root may write anywhere; the read-only disk is tested instead")
+        pytest.skip("root can write to any folder; the read-only disk is tested instead")
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     error = plain.error(folder / "state", *SPEC)

@@ -1,6 +1,6 @@
-"""Streams that are killed at any moment end as if nothing had happened.
+"""Streams that are killed at any moment and resumed end with the same bytes as uninterrupted ones.
 
-FAIRFRONT_KILLS says how often they are killed in all.
+FAIRFRONT_KILLS is the total number of kills (default: 10).
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 from streaming import SPEC, changing, contents, start, text_of, with_bad_rows
 
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "10"))
-# What is kept, and whether rows come from files or from standard input.
+# Flags for the rows to keep, and whether rows come from files or from standard input.
 CASES = {
     "all-files": ([], "files"),
     "all-stdin": ([], "stdin"),
@@ -29,7 +29,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def inputs(fairfront, tmp_path_factory):
-    """Two files and, as one, what they hold."""
+    """Two files, and one file with the rows of both."""
     folder = tmp_path_factory.mktemp("inputs")
     text = with_bad_rows(text_of(changing(fairfront)))
     lines = text.splitlines(keepends=True)
@@ -67,11 +67,11 @@ class Case:
         return contents(state), time.monotonic() - begun
 
     def killed(self, state, rng, seconds, kills):
-        """Kills until it ends by itself or was killed often enough; how often it was."""
-        done, safe = 0, 0
+        """Kill the stream until it ends by itself or there are enough kills, and return their number."""
+        done, stored = 0, 0
         while True:
-            # Half the time a producer knows what was said to be safe, otherwise it sends all again.
-            skip = ["--skip", str(safe if rng.random() < 0.5 else 0)]
+            # Half of the calls skip the rows that were reported as stored; the others send everything again.
+            skip = ["--skip", str(stored if rng.random() < 0.5 else 0)]
             process = self.start(state, skip)
             patience = rng.random() * seconds * 0.7 if done < kills else 60
             ended = is_done(process, patience)
@@ -81,11 +81,11 @@ class Case:
             out, err = process.communicate(timeout=60)
             for line in out.decode().splitlines():
                 if line.endswith("}"):
-                    safe = max(safe, json.loads(line).get("stdin_rows", 0))
+                    stored = max(stored, json.loads(line).get("stdin_rows", 0))
             if ended or process.returncode == 0:
                 assert process.returncode == 0, err.decode()
                 return done
-            # Ctrl-C may come before anything listens to it.
+            # Ctrl-C may come before its handler is set.
             ends = (-signal.SIGKILL, -signal.SIGINT, 130)
             assert process.returncode in ends, err.decode()
             done += 1
@@ -104,7 +104,7 @@ def test_killed_at_any_moment(fairfront, inputs, tmp_path, name):
         left -= max(1, case.killed(state, rng, seconds, left))
         found = contents(state)
         other = [f for f in {*expected, *found} if expected.get(f) != found.get(f)]
-        assert not other, f"seed {seed}, {left} kills before the end: {other} differ"
+        assert not other, f"seed {seed}, {left} kills left: {other} differ"
         shutil.rmtree(state)
 
 
@@ -134,8 +134,8 @@ def test_killed_while_a_file_grows(fairfront, inputs, tmp_path):
     assert contents(tmp_path / "state", names) == expected and all(expected.values())
 
 
-def test_states_of_any_call_are_runs(fairfront, inputs, tmp_path):
-    """Whatever the moment of a kill, what is there can be read."""
+def test_a_killed_stream_can_be_read(fairfront, inputs, tmp_path):
+    """After a kill at any moment, the state can be read, or the error is clear."""
     rng = random.Random(3)
     files = [inputs / "first.csv", inputs / "second.csv"]
     for _ in range(4):

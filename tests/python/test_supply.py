@@ -1,4 +1,4 @@
-"""Licenses, workflows and releases: the checks pass on the project, and fail on whatever they guard against."""
+"""Licenses, workflows and releases: the checks pass on the project, and fail on the problems that they must find."""
 
 import importlib.util
 import json
@@ -52,7 +52,7 @@ def metadata():
 
 
 def check_licenses(folder):
-    command = [sys.executable, ROOT / "scripts/check_licences.py"]
+    command = [sys.executable, ROOT / "scripts/check_licenses.py"]
     environment = os.environ | {"CARGO_NET_OFFLINE": "true"}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
@@ -60,7 +60,7 @@ def check_licenses(folder):
 def test_the_licenses_of_all_crates_are_allowed(metadata):
     done = check_licenses(ROOT)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"licenses: {len(metadata['packages'])} packages, 0 refused\n"
+    assert done.stdout == f"licenses: {len(metadata['packages'])} packages, 0 rejected\n"
 
 
 def test_no_crate_lacks_a_license_field(metadata):
@@ -78,7 +78,7 @@ def test_no_crate_lacks_a_license_field(metadata):
     ],
 )
 def test_the_check_fails_on_a_crate_without_an_allowed_license(metadata, tmp_path, field, error):
-    """A crate with a dependency, as cargo itself sees it."""
+    """Run the check on a crate with one dependency."""
     for name, own, rest in [
         ("top", 'license = "MIT"', '[dependencies]\nleaf = { path = "leaf" }\n[workspace]\n'),
         ("top/leaf", field, ""),
@@ -93,11 +93,11 @@ def test_the_check_fails_on_a_crate_without_an_allowed_license(metadata, tmp_pat
     done = check_licenses(tmp_path / "top")
     assert done.returncode == (1 if error else 0), done.stderr
     assert done.stderr.startswith(f"error: {error}" if error else ""), done.stderr
-    assert done.stdout == f"licenses: 2 packages, {1 if error else 0} refused\n"
+    assert done.stdout == f"licenses: 2 packages, {1 if error else 0} rejected\n"
 
 
 def test_an_exception_names_one_version(monkeypatch):
-    check = script("check_licences")
+    check = script("check_licenses")
     crate = {"name": "leaf", "version": "0.3.0", "license": None}
     assert len(check.problems([crate])) == 1
     monkeypatch.setitem(check.EXCEPTIONS, "leaf 0.3.0", "MIT")
@@ -112,17 +112,17 @@ def numbers(version):
     return [int(n) for n in (version + ".0.0").split(".")[:3]]
 
 
-def test_no_crate_needs_a_newer_rust_than_promised(metadata):
+def test_no_crate_needs_a_newer_rust_than_the_oldest_supported(metadata):
     package = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
-    promised = package["rust-version"]
+    oldest = package["rust-version"]
     newer = [
         f"{p['name']} {p['rust_version']}"
         for p in metadata["packages"]
-        if p["rust_version"] and numbers(p["rust_version"]) > numbers(promised)
+        if p["rust_version"] and numbers(p["rust_version"]) > numbers(oldest)
     ]
     assert newer == []
     dry = subprocess.run(["make", "-n", "rust-version"], cwd=ROOT, capture_output=True, text=True)
-    assert f"cargo +{promised} check --workspace --locked" in dry.stdout
+    assert f"cargo +{oldest} check --workspace --locked" in dry.stdout
 
 
 def test_crates_inherit_the_fields_of_the_workspace(metadata):
@@ -147,7 +147,7 @@ def workflow(request, yaml):
     return yaml.safe_load(request.param.read_text())
 
 
-def test_there_are_both_workflows(yaml):
+def test_both_workflows_have_their_triggers(yaml):
     assert [path.stem for path in WORKFLOWS] == ["check", "release"]
     # YAML reads the key `on` as true.
     check, release = (yaml.safe_load(path.read_text())[True] for path in WORKFLOWS)
@@ -167,7 +167,7 @@ def test_actions_are_pinned_to_commits(path):
     assert len(everywhere) == len({u.split("@")[0] for u in everywhere})
 
 
-def test_permissions_are_the_least(workflow):
+def test_permissions_are_minimal(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert job.get("permissions") == PUBLISHING.get(name), name
@@ -175,7 +175,7 @@ def test_permissions_are_the_least(workflow):
     for step in steps(workflow):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
-        # Shell lines see contexts through the environment, so that no name of a branch is executed.
+        # Shell lines read contexts from the environment, so that the name of a branch is never executed.
         assert "${{" not in step.get("run", "")
 
 
@@ -200,14 +200,14 @@ def test_make_targets_of_workflows_exist(workflow):
     assert called
     for line in called:
         for target in (word for word in line.split()[1:] if "=" not in word):
-            # The targets of `make test` need tools that a dry run does not.
+            # A dry run does not need the tools of the targets.
             dry = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
             assert dry.returncode == 0, dry.stderr
     dry = subprocess.run(["make", "-n", "no-such-target"], cwd=ROOT, capture_output=True, text=True)
     assert dry.returncode != 0
 
 
-def test_wheels_are_built_with_the_maturin_of_the_tests(workflow):
+def test_wheels_and_tests_use_the_same_maturin(workflow):
     pinned = re.search(r"^maturin==(.*)$", (ROOT / "tests/python/requirements.txt").read_text(), re.MULTILINE)
     for step in steps(workflow):
         if step.get("uses", "").startswith("PyO3/maturin-action@"):
@@ -219,7 +219,7 @@ def test_wheels_are_built_with_the_maturin_of_the_tests(workflow):
 
 @pytest.fixture
 def release(tmp_path):
-    """A copy of the files that name the version, with an address filled in."""
+    """A copy of the files that contain the version, with an address filled in."""
     for name in ("Cargo.toml", "CITATION.cff", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     manifest = tmp_path / "Cargo.toml"
@@ -238,7 +238,12 @@ def test_a_release_needs_one_version_and_an_address(release):
     assert problems(folder, "v99.0") == [f"tag v99.0: the workspace has version {version}; tag v{version}"]
     for name, old, new, expected in [
         ("Cargo.toml", "https://example.org/fairfront", "", "Cargo.toml: repository is not an address"),
-        ("Cargo.toml", f'fairfront-core", version = "{version}"', 'fairfront-core", version = "98.0"', "fairfront-core has"),
+        (
+            "Cargo.toml",
+            f'fairfront-core", version = "{version}"',
+            'fairfront-core", version = "98.0"',
+            "fairfront-core has",
+        ),
         ("CITATION.cff", f"version: {version}", "version: 98.0", "CITATION.cff: version is 98.0"),
         ("CHANGELOG.md", f"## {version}", "## 98.0", f"CHANGELOG.md: no section for {version}"),
     ]:

@@ -1,4 +1,4 @@
-"""From a table to a chosen, exported model."""
+"""Fit a front, choose a model by the four-fifths rule, and export it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairfront.metrics import demographic_parity_ratio
 
 
 def applicants(n: int, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], list[str]]:
-    """Make up applicants whose income depends on their group."""
+    """Simulate applicants whose income depends on their group."""
     rng = np.random.default_rng(seed)
     group = rng.choice(["first", "second"], size=n)
     income = rng.normal(size=n) + (group == "first")
@@ -22,13 +22,14 @@ def applicants(n: int, seed: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[
 
 
 def main(folder: str) -> None:
-    """Fit a front, choose by a rule of law, export the model."""
-    X, y, group = applicants(3000, seed=0)
-    front = FairFrontClassifier(validation_fraction=0.2, random_state=0)
+    """Fit a front, certify and choose a model, and export it."""
+    X, y, group = applicants(12000, seed=0)
+    rule = "demographic_parity_ratio(group) >= 0.8"
+    front = FairFrontClassifier(require=rule, validation_fraction=0.2, holdout_fraction=0.4, random_state=0)
     front.fit(X, y, sensitive_features={"group": group})
-    print(f"{len(front.front_)} compromises")
+    print(f"{len(front.front_)} models")
 
-    model: FairClassifier = front.select(require="demographic_parity_ratio(group) >= 0.8")
+    model: FairClassifier = front.select(require=rule)
     print(model.reason_)
 
     new_X, new_y, new_group = applicants(3000, seed=1)

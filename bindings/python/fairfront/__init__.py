@@ -1,4 +1,4 @@
-"""Every worthwhile trade-off between accuracy and fairness, at once."""
+"""Pareto fronts between prediction loss and fairness measures, for linear classifiers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         spread,
     )
 
-# Where each name lives: a module is imported when one of its names is first asked for. `__all__` and
-# the imports above are for tools that read this file without running it; a test compares the three.
+# The module of each public name. A module is imported when one of its names is first used. `__all__` and
+# the imports above are for tools that read this file without running it; a test compares the three lists.
 _MODULES = {
     # Estimators
     "FairClassifier": "fairfront._model",

@@ -1,4 +1,4 @@
-"""``python -m fairfront`` is the command."""
+"""Run the command with ``python -m fairfront``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""scikit-learn's base classes where it is installed, and what is needed of them where it is not."""
+"""scikit-learn's base classes, or minimal replacements if scikit-learn is not installed."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ try:
 except ImportError:
 
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
-        """An estimator is used before it is fitted."""
+        """Raised when an estimator is used before it has been fitted."""
 
     class DataConversionWarning(UserWarning):  # type: ignore[no-redef]
-        """Something was taken as something else."""
+        """Warning that an input was converted to another type or shape."""
 
     class BaseEstimator:  # type: ignore[no-redef]
-        """Parameters of an estimator by name."""
+        """Base class of estimators: access to parameters by name."""
 
         @classmethod
         def _get_param_names(cls) -> list[str]:
             return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """Give the parameters by name.
+            """Get the parameters of this estimator.
 
             Parameters
             ----------
             deep : bool, default=True
-                Whether those of estimators among them are given too, as ``a__b``.
+                Whether to include the parameters of nested estimators, as ``a__b``.
 
             Returns
             -------
             dict
-                Name to value.
+                Parameter names mapped to their values.
             """
             params: dict[str, Any] = {}
             for name in self._get_param_names():
@@ -48,17 +48,17 @@ except ImportError:
             return params
 
         def set_params(self, **params: Any) -> BaseEstimator:
-            """Set parameters by name.
+            """Set the parameters of this estimator.
 
             Parameters
             ----------
             **params : object
-                New values; ``a__b`` is ``b`` of the estimator ``a``.
+                New values by name; ``a__b`` sets ``b`` of the nested estimator ``a``.
 
             Returns
             -------
             BaseEstimator
-                Itself.
+                The estimator itself.
             """
             known = self.get_params(deep=False)
             for name, value in params.items():
@@ -83,29 +83,29 @@ except ImportError:
             return f"{type(self).__name__}({', '.join(changed)})"
 
     class ClassifierMixin:  # type: ignore[no-redef]
-        """What all classifiers can do."""
+        """Mixin for classifiers: the accuracy as the score."""
 
         _estimator_type = "classifier"
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Find the share of rows decided rightly.
+            """Compute the accuracy on the given rows.
 
             Parameters
             ----------
-            X : array, sparse matrix or frame of shape (n_samples, n_features)
-                Rows to decide about.
+            X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+                The rows to classify.
             y : array-like of shape (n_samples,)
-                Their classes.
-            sample_weight : array-like of shape (n_samples,), optional
-                Their weights.
+                The true classes.
+            sample_weight : array-like of shape (n_samples,), default=None
+                The weights of the rows.
 
             Returns
             -------
             float
-                The accuracy.
+                The share of rows whose predicted class is the true class.
             """
-            right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
-            return float(np.average(right, weights=sample_weight))
+            correct = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
+            return float(np.average(correct, weights=sample_weight))
 
 
 __all__ = ["BaseEstimator", "ClassifierMixin", "DataConversionWarning", "NotFittedError"]

@@ -1,4 +1,4 @@
-"""FairFrontClassifier: all worthwhile compromises between accuracy and fairness, and one of them in use."""
+"""FairFrontClassifier: a Pareto front of models, one of which makes the decisions."""
 
 from __future__ import annotations
 
@@ -30,125 +30,138 @@ if TYPE_CHECKING:
     from fairfront._model import FairClassifier
 
 
-#: What a fit without sensitive features says.
+#: The warning of a fit without sensitive features.
 ALONE = (
-    "no sensitive_features: there is nothing to be fair about, and the front is the one model that minimises the loss"
+    "no sensitive_features: without groups to compare, the front is the one model that minimizes the loss; pass"
+    " sensitive_features to compare groups"
 )
 
 
 class FairFrontWarning(UserWarning):
-    """Something that may make results wrong or hard to trust."""
+    """Warning about something that may make results wrong or unreliable."""
 
 
 class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[misc]
-    """All worthwhile compromises between accuracy and fairness of a linear classifier.
+    """Linear classifier that trains a whole Pareto front between prediction loss and fairness.
 
-    ``fit`` finds the whole Pareto front between the loss and the fairness objectives, as ``front_``. One of its
-    models, chosen by ``require`` and ``best``, is used by ``predict``; ``select`` hands out any of them as a
-    classifier of its own. No model needs the sensitive features for its decisions.
+    ``fit`` computes the front and stores it in ``front_``. ``predict`` uses the model of the front that ``require``
+    and ``best`` choose; ``select`` returns any model of the front as a classifier. No model needs the sensitive
+    features to decide.
 
     Parameters
     ----------
-    objectives : list of str or Objective, optional
-        What is minimised, the loss first: ``["error_rate", "equalized_odds(sex)"]``. By default the error rate
-        and the demographic parity of each sensitive feature; with the solvers ``"trace"`` and ``"eps-fair"`` and the
-        preset ``"paper"``, which need covariances, the log loss and the disparate impact. ``sex:race`` is the
-        intersection of two features.
+    objectives : list of {str, Objective}, default=None
+        The objectives to minimize, the loss first, for example ``["error_rate", "equalized_odds(sex)"]``. ``sex:race``
+        is the intersection of two features. By default, the error rate and the demographic parity of each sensitive
+        feature. The solvers ``"trace"`` and ``"eps-fair"`` and the preset ``"paper"`` need covariances, so their
+        default is the log loss and the score covariance of each sensitive feature.
     solver : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
-        The solver; ``"auto"`` takes the one that suits the objectives.
-    n_points : int, optional
-        Points of the front, at most; each solver has a default of its own.
-    require : str or list of str, optional
-        What the model in use has to keep on new people, for instance
-        ``"demographic_parity_ratio(sex) >= 0.8"``; the limit may be a percentage, as in ``">= 80%"``. It is certified on
-        the rows that ``holdout_fraction`` holds out; without such rows, it is checked on validation or training rows,
-        and a warning says so.
+        The solver. ``"auto"`` chooses it by the objectives.
+    n_models : int, default=None
+        The number of models that the solver aims for. By default, 1,000 for ``"trace"``, 200 for ``"weighted"``, 1,500
+        for ``"pf-smg"`` and 100 for ``"eps-fair"``.
+    require : str or list of str, default=None
+        Requirements that the model in use has to meet on new people, for example
+        ``"demographic_parity_ratio(sex) >= 0.8"``. The limit may be a percentage, as in ``">= 80%"``. Requirements are
+        certified on the rows that ``holdout_fraction`` holds out. Without such rows, they are checked on validation or
+        training rows, and ``fit`` warns.
     confidence : float or None, default=0.95
-        Confidence of the certificate. None checks ``require`` without a test.
+        The confidence of the certificate. ``None`` checks ``require`` without a test.
     exact : bool, default=False
-        Whether finite-sample tests certify; they need more rows.
+        Whether to certify with finite-sample tests, which need more rows.
     holdout_fraction : float, default=0.0
-        Share of the rows, drawn by ``random_state``, that influence no model and no choice: they certify ``require`` and
-        give the ``test.`` columns of ``front_`` with their intervals.
+        The share of the rows, drawn with ``random_state``, that influence no model and no choice. These rows certify
+        ``require`` and give the ``test.`` columns of ``front_`` with their intervals.
     best : str, default="accuracy"
-        The measure or objective in which the model in use is the best of those that meet ``require``.
-    front_in : {"measures", "objectives"}, optional
-        By what points are judged; by default by measures where the objectives are smooth versions of some.
+        The measure or objective by which the model in use is the best of the models that meet ``require``.
+    front_in : {"measures", "objectives"}, default=None
+        The values that the front compares. By default, measures if every objective is a smooth version of a measure,
+        and objectives otherwise.
     penalty : "auto" or float, default="auto"
-        Penalty on the coefficients of the log loss. ``"auto"`` chooses it by cross-validation on the training rows
-        with a one-standard-error rule; with the preset ``"paper"`` it is 0.0001. ``run_info_["penalty"]`` has the
-        penalty and the losses it was chosen by.
+        The penalty on the coefficients in the log loss. ``"auto"`` chooses it by cross-validation on the training rows
+        with a one-standard-error rule; with the preset ``"paper"`` it is 0.0001. ``run_info_["penalty"]`` contains the
+        penalty and the losses that it was chosen by.
     polish : bool, default=False
-        Whether the front is refined by exact steps, whatever the solver.
-    settings : dict, optional
-        Settings of the solver by name, those of the command's ``--set``.
-    preset : {"paper"}, optional
-        The settings of the experiments of Liu and Vicente instead of ours.
+        Whether to refine the front with exact steps, for any solver.
+    settings : dict, default=None
+        Settings of the solver by name, the same as for ``--set`` of the command.
+    preset : {"paper"}, default=None
+        ``"paper"`` uses the settings of the experiments of Liu and Vicente instead of fairfront's defaults.
     validation_fraction : float, default=0.0
-        Share of the rows, drawn by ``random_state``, that do not train models but help to choose them. By
-        default all rows train, and choices are made on them.
+        The share of the rows, drawn with ``random_state``, that do not train models but help to choose them. By
+        default, all rows train models, and models are chosen on the same rows.
     missing : {"keep", "error", "drop"}, default="keep"
-        What becomes of rows with missing values in X. ``"keep"``: the mean and a feature that says so, or a
-        category of its own.
+        How to treat rows with missing values in X. ``"keep"`` replaces a missing number by the mean and adds an
+        indicator feature, and makes missing categories a category of their own. ``"error"`` rejects such rows, and
+        ``"drop"`` drops them.
     missing_sensitive : {"error", "group", "loss-only", "drop"}, default="error"
-        What becomes of rows with missing sensitive values. ``"group"``: they are a group of their own;
-        ``"loss-only"``: they count for the loss alone.
+        How to treat rows with missing sensitive values. ``"error"`` rejects them, ``"group"`` makes them a group of
+        their own, ``"loss-only"`` uses them for the loss only, and ``"drop"`` drops them.
     pool_rare : int, default=0
-        Categories with fewer training rows than this become one.
+        Categories with fewer training rows than this are pooled into one.
     min_group : int, default=30
-        Groups with fewer training rows than this are reported, but left out of differences and ratios; positives or
-        negatives count if only they matter. ``fairfront.metrics`` leaves nothing out.
+        Groups with fewer training rows than this are reported, but left out of differences and ratios. For measures
+        of positive or negative rows only, these rows count. ``fairfront.metrics`` leaves no group out.
     pool_groups : int, default=0
-        Groups with fewer training rows than this become one, ``(other)``.
-    window, reservoir : int, optional
-        Rows that ``partial_fit`` keeps: the latest ones, or a uniform sample of all; by default all of them.
-    max_seconds : float, optional
-        Ends the fit after this time with the front found so far. The time starts when the table is encoded, after
-        ``fit`` has checked and converted its arguments. Finishing takes up to 2 seconds more, plus one pass over the
-        rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
+        Groups with fewer training rows than this are pooled into one group, ``(other)``.
+    window : int, default=None
+        The number of latest rows that ``partial_fit`` keeps. By default, it keeps all rows.
+    reservoir : int, default=None
+        The size of the uniform sample of all rows that ``partial_fit`` keeps. Cannot be combined with ``window``.
+    max_seconds : float, default=None
+        The time limit of the fit, which then ends with the front found so far. The time starts when ``fit`` begins to
+        encode the rows, after it has checked and converted its arguments. Finishing takes up to 2 seconds more, plus
+        one pass over the rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of everything random. The same seed gives the same front for any ``n_jobs``.
-    n_jobs : int, optional
-        Threads; by default all that the process may use.
-    progress : bool or callable, optional
-        ``True`` draws a bar (with tqdm). A function is called with a dict (``round``, ``share``, ``n_points``,
-        ``hypervolume``, ``seconds``) now and then, and ends the fit where it returns something true.
-    pos_label : label, optional
-        The class that is decided for, such as being hired; by default ``classes_[1]``. Fairness is about it.
+        The random seed. The same seed gives the same front for any ``n_jobs``. ``None`` draws a seed at random.
+    n_jobs : int, default=None
+        The number of threads; -1 uses all cores that are available to the process. By default, all of them too, or
+        ``OMP_NUM_THREADS`` if that is smaller.
+    progress : bool or callable, default=None
+        ``True`` draws a progress bar (with tqdm). A function is called at intervals with a dict (``round``, ``share``,
+        ``n_models``, ``hypervolume``, ``seconds``) and ends the fit by returning a true value.
+    pos_label : label, default=None
+        The favorable class, for example ``"hired"``. Fairness measures treat this class as positive. By default,
+        ``classes_[1]``.
 
     Attributes
     ----------
-    front_ : pandas.DataFrame or dict of arrays
-        The front, one row a point: objectives and measures on training (and validation) rows; a dict where pandas
-        is not installed. ``front_.to_arrow()`` and ``front_.to_polars()`` give it as other tables.
+    front_ : pandas.DataFrame or dict of ndarray
+        The front, one row per model, with objectives and measures on training rows, and on validation and test rows if
+        there are any. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
+        the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
     predictors_ : sequence of FairClassifier
-        The models of the front, one a point.
+        The models of the front: ``predictors_[0]`` is model 1.
     selected_ : int
-        The point that ``predict`` uses.
+        The id of the model that ``predict`` uses.
     selection_ : dict
-        How it was chosen, and what it costs.
+        The rule and the reason of the choice, and the price of the model.
     certificate_ : dict or None
-        What was required of the model in use, and whether that is certified; None if nothing was required.
+        The requirements on the model in use and whether they are certified; ``None`` if ``require`` is ``None``.
     unmitigated_ : dict
-        The columns of ``front_`` for the model that minimises the loss alone.
+        The columns of ``front_`` for the unmitigated model, which minimizes the loss alone.
     objectives_ : list of str
-        Canonical names of the objectives.
-    notices_ : list of str
-        What was decided on the way.
+        The canonical names of the objectives.
+    messages_ : list of str
+        The warnings and notes of the fit.
     run_info_ : dict
-        What ``run.json`` of the command says: solver and settings, what is proven, what was spent.
+        The content of the command's ``run.json``: the solver and its settings, optimality proofs, counts and times.
+    calibration_ : dict
+        The slope and the intercept that turn the score of the positive class into its log odds.
+    probability_threshold_ : float
+        The probability of the positive class at which decisions change; 0.5 without validation rows.
     stop_reason_ : str
-        Why the solver ended; ``"stopped"`` means before its time.
+        Why the solver ended; ``"stopped"`` means that a time limit, a callback or Ctrl-C ended it early.
     waiting_ : str or None
-        After ``partial_fit``: why the last batch brought no front; None where it did.
+        After ``partial_fit``, why the last batch did not update the front; ``None`` if it did.
     classes_ : ndarray of shape (2,)
-        The classes.
+        The classes in sorted order.
     pos_label_ : label
-        The class that is decided for.
+        The favorable class.
     n_features_in_ : int
-        Columns of X.
+        The number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, where X had some.
+        The names of the columns of X. Defined only if X has names that are strings.
 
     Examples
     --------
@@ -168,7 +181,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     dtype('bool')
     """
 
-    #: Rows and front of ``partial_fit``.
+    #: The rows and the front of ``partial_fit``.
     _live: Stream | None = None
 
     def __init__(
@@ -176,7 +189,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         objectives: Sequence[Any] | None = None,
         *,
         solver: str = "auto",
-        n_points: int | None = None,
+        n_models: int | None = None,
         require: str | Sequence[str] | None = None,
         confidence: float | None = 0.95,
         exact: bool = False,
@@ -203,7 +216,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ) -> None:
         self.objectives = objectives
         self.solver = solver
-        self.n_points = n_points
+        self.n_models = n_models
         self.require = require
         self.confidence = confidence
         self.exact = exact
@@ -231,25 +244,36 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> FairFrontClassifier:
-        """Find the front.
+        """Compute the front, and choose the model to use.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, table with the Arrow interface, or path
-            Rows to learn from. Texts and categories in frames are taken as they are. With the path of a file (CSV,
-            Parquet), or a list of them, ``y``, ``sensitive_features`` and ``sample_weight`` name its columns.
-        y : array-like of shape (n_samples,), or str
-            The classes, two of them.
-        sensitive_features : list, array, series, frame or dict, optional
-            Groups of the rows, for one or several attributes; names are kept. Without them the front is the one
-            model that minimises the loss, and a warning says so.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The training rows, of shape (n_samples, n_features). Strings and categories in frames need no encoding. If X
+            is the path of a CSV or Parquet file, or a list of paths, ``y``, ``sensitive_features`` and
+            ``sample_weight`` name columns of the file.
+        y : array-like of shape (n_samples,), or str, default=None
+            The classes of the rows. There must be two classes. ``None`` is an error.
+        sensitive_features : list, array, Series, DataFrame or dict, default=None
+            The groups of the rows, for one or several attributes, which keep their names. Without sensitive features,
+            the front is the one model that minimizes the loss, and ``fit`` warns.
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            The weights of the rows. By default, all rows have the same weight.
 
         Returns
         -------
-        FairFrontClassifier
-            Itself.
+        self : FairFrontClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, or if no model meets ``require``. In the second case, the estimator keeps the
+            front, and ``select`` can choose a model from it.
+        TimeoutError
+            If ``max_seconds`` pass before the first model is found.
+        Interrupted
+            After Ctrl-C. The estimator is fitted with the front found so far.
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)
@@ -263,42 +287,46 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
         if not dataset.attributes:
             warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
-        self._warn(dataset.notices)
+        self._warn(dataset.messages)
         with Progress(self.progress, type(self).__name__) as progress:
             run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
             progress.stopped = run.stop == "stopped"
         self._live = None
-        self._take(run, looks or Looks.of_files(dataset, run), stopped, dataset.notices)
+        self._take(run, looks or Looks.of_files(dataset, run), stopped, dataset.messages)
         return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> FairFrontClassifier:
-        """Bring the front up to date with a batch of rows.
+        """Update the front with a batch of rows.
 
-        The first batch settles columns and scales; categories and groups that are new later are learned. The
-        estimator holds the rows that are kept (``window``, ``reservoir``), and so do its pickles.
+        The first batch fixes the columns and their scales. Later batches may add categories and groups. The estimator
+        and its pickles contain the rows that are kept (``window``, ``reservoir``). While the rows so far have only one
+        class or one group, the front cannot be computed, and ``waiting_`` gives the reason.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame or table with the Arrow interface
-            Rows of the batch.
+        X : array-like, sparse matrix, DataFrame or Arrow table
+            The rows of the batch, of shape (n_samples, n_features).
         y : array-like of shape (n_samples,)
-            Their classes.
-        classes : array-like of shape (2,), optional
-            All classes; needed by the first call where its rows have only one of them.
-        sensitive_features : list, array, series, frame or dict, optional
-            Their groups, the same attributes in every call.
-        sample_weight : array-like of shape (n_samples,), optional
-            Their weights, in every call or in none.
+            The classes of the rows.
+        classes : array-like of shape (2,), default=None
+            Both classes. The first call needs them if its rows have only one class.
+        sensitive_features : list, array, Series, DataFrame or dict, default=None
+            The groups of the rows, with the same attributes in every call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the rows, in every call or in no call.
 
         Returns
         -------
-        FairFrontClassifier
-            Itself. As long as the rows so far have one class or one group only there is no front; ``waiting_``
-            says why. Where no point of the new front meets ``require``, a ``ValueError`` says so; the rows are taken
-            all the same.
-            A batch that the solver cannot fit raises a ``ValueError`` as well, and changes nothing.
+        self : FairFrontClassifier
+            The updated estimator.
+
+        Raises
+        ------
+        ValueError
+            If no model of the new front meets ``require``; the rows are kept nevertheless. Also if the solver cannot
+            fit the batch, which then changes nothing.
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)
@@ -306,7 +334,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         stream = self._live
         if stream is None:
             if hasattr(self, "_run"):
-                message = "partial_fit begins anew: fit and load keep no rows to go on from"
+                message = "partial_fit starts from scratch, because fit and load keep no rows to continue from"
                 warnings.warn(message, FairFrontWarning, stacklevel=2)
             known = self._known_classes(y if classes is None else classes)
             given = self._assemble(X, y, sensitive_features, sample_weight, policy, classes=known)
@@ -333,24 +361,24 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         return self
 
     def _known_classes(self, labels: Any) -> tuple[npt.NDArray[Any], Any]:
-        """The classes of a stream, and the one that is decided for."""
+        """The classes of a stream, and the favorable one."""
         found = _labels.check_classes(np.unique(np.asarray(labels)))
         return found, _labels.positive(found, self.pos_label)
 
     def _kept(self) -> tuple[int | None, int | None]:
-        """Rows that a stream keeps: the latest, or a sample of all."""
+        """The numbers of rows that a stream keeps: the latest rows, or a sample of all rows."""
         if self.window is not None and self.reservoir is not None:
-            raise ValueError("window and reservoir: keep the latest rows or a sample of all, not both")
+            raise ValueError("window and reservoir: both are set; set only one of them")
         window = None if self.window is None else whole("window", self.window, 1)
         return window, None if self.reservoir is None else whole("reservoir", self.reservoir, 1)
 
     def _settled(self) -> dict[str, Any]:
-        """Parameters that the first batch of a stream settles."""
+        """The parameters that the first batch of a stream fixes."""
         free = {"require", "confidence", "exact", "best", "max_seconds", "n_jobs", "progress", "random_state"}
         return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _raise(self, stopped: BaseException | None) -> None:
-        """What ended a fit before its time; what was found is kept."""
+        """Raise the exception that stopped a fit, if there is one; the front found so far is kept."""
         if isinstance(stopped, KeyboardInterrupt):
             front = getattr(self, "front_", None)
             raise Interrupted("the fit was interrupted; the front found so far is kept", front) from stopped
@@ -363,7 +391,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     def _policy(self, number: int) -> Policy:
         limit = self.max_seconds
         if limit is not None and not (isinstance(limit, Real) and limit > 0):
-            raise ValueError(f"max_seconds={limit!r}: give a number above 0, or None")
+            raise ValueError(f"max_seconds={limit!r}: expected a number above 0, or None")
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise TypeError(f"progress={self.progress!r}: expected True, False or a function")
         if not isinstance(self.solver, str):
@@ -388,11 +416,11 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     def _asked(self, number: int) -> dict[str, Any]:
         objectives = self.objectives
         if isinstance(objectives, str):
-            raise TypeError(f"objectives={objectives!r}: give a list of them, the loss first")
+            raise TypeError(f"objectives={objectives!r}: expected a list of objectives; pass a list, the loss first")
         return {
             "objectives": [] if objectives is None else [_text(objective) for objective in objectives],
             "solver": self.solver,
-            "n_points": None if self.n_points is None else whole("n_points", self.n_points, 1),
+            "n_models": None if self.n_models is None else whole("n_models", self.n_models, 1),
             "settings": self._solver_settings(),
             "polish": bool(self.polish),
             "front_in": self.front_in,
@@ -402,15 +430,15 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         }
 
     def _solver_settings(self) -> list[tuple[str, str]]:
-        """Settings of the solver as the command has them, with hyphens."""
+        """Settings of the solver with hyphens, as in the command."""
         if self.settings is None:
             return []
         if not isinstance(self.settings, Mapping):
             raise TypeError(f"settings={self.settings!r}: expected a dict of names and values")
         return [(str(name).replace("_", "-"), _value(value)) for name, value in self.settings.items()]
 
-    def _warn(self, notices: list[tuple[bool, str]]) -> None:
-        for warns, message in notices:
+    def _warn(self, messages: list[tuple[bool, str]]) -> None:
+        for warns, message in messages:
             if warns:
                 warnings.warn(message, FairFrontWarning, stacklevel=4)
 
@@ -421,17 +449,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         stopped: BaseException | None = None,
         said: Sequence[tuple[bool, str]] = (),
     ) -> None:
-        """Become what a run says, and raise what ended it before its time."""
-        self._warn([notice for notice in run.notices if notice not in said])
+        """Take over the front of a run, and raise the exception that stopped its fit, if there is one."""
+        self._warn([note for note in run.messages if note not in said])
         self._become(looks)
         self._run = run
         self.objectives_ = run.objectives
-        self.notices_ = [message for _, message in run.notices]
+        self.messages_ = [message for _, message in run.messages]
         self.stop_reason_ = run.stop
         self.front_ = front_table(run)
         self.unmitigated_ = run.unmitigated()
-        # Where no point meets what is required, the front is there all the same.
-        self._point = None
+        # If no model meets the requirements, the front is kept nevertheless.
+        self._model_id = None
         for name in ("selection_", "selected_", "certificate_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -442,12 +470,12 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         except ValueError:
             self._raise(stopped)
             raise
-        self.selected_ = self._point = int(self.selection_["id"])
+        self.selected_ = self._model_id = int(self.selection_["model_id"])
         self.certificate_ = self.selection_["certificate"]
         self._raise(stopped)
 
     def _choose(self, require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
-        """The point that a rule chooses, and why."""
+        """The model that a rule chooses, and the reason."""
         self._check_fitted()
         choice = self._choice(require, best, **rule)
         chosen: dict[str, Any] = json.loads(self._run.select(choice))
@@ -456,7 +484,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             rows = {"train": "training"}.get(certificate["split"], certificate["split"])
             message = (
                 f"require: there are no rows to certify on, so the requirement was checked on {rows} rows, which also"
-                " chose the model; new people may well break it. Hold rows out (holdout_fraction=0.3), or choose"
+                " chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or choose"
                 " without a test (confidence=None)"
             )
             warnings.warn(message, FairFrontWarning, stacklevel=4)
@@ -464,10 +492,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
     @staticmethod
     def _choice(require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
-        """How a point is chosen, as the extension takes it."""
+        """The rule for choosing a model, in the form that the extension expects."""
         requirements = [require] if isinstance(require, str) else [] if require is None else require
-        if not isinstance(requirements, Sequence) or not all(isinstance(text, str) for text in requirements):
-            raise TypeError(f"require={require!r}: expected a text such as 'accuracy >= 0.8', or a list of them")
+        if not isinstance(requirements, Sequence) or not all(isinstance(item, str) for item in requirements):
+            raise TypeError(f"require={require!r}: expected a string such as 'accuracy >= 0.8', or a list of strings")
         if best is not None and not isinstance(best, str):
             raise TypeError(f"best={best!r}: expected the name of a measure or objective")
         choice = {
@@ -476,7 +504,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "knee": False,
             "regret": False,
             "weights": None,
-            "point": None,
+            "model_id": None,
             "confidence": 0.95,
             "exact": False,
             "before": False,
@@ -486,8 +514,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         if confidence is not None and not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
             raise ValueError(f"confidence={confidence!r}: expected a number between 0 and 1, or None")
         choice["exact"] = bool(choice["exact"])
-        if choice["point"] is not None:
-            choice["point"] = whole("point", choice["point"], 0)
+        if choice["model_id"] is not None:
+            choice["model_id"] = whole("model_id", choice["model_id"], 1)
         return choice
 
     def select(
@@ -500,35 +528,44 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         knee: bool = False,
         regret: bool = False,
         weights: dict[str, float] | None = None,
-        point: int | None = None,
+        model_id: int | None = None,
     ) -> FairClassifier:
-        """Hand out one model of the front.
+        """Choose a model of the front.
+
+        Use at most one of ``best``, ``knee``, ``regret``, ``weights`` and ``model_id``.
 
         Parameters
         ----------
-        require : str or list of str, optional
-            What it has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``. Stated after the
-            ``test.`` columns were shown, it is certified if their simultaneous band keeps the limit.
+        require : str or list of str, default=None
+            Requirements that the model has to meet on new people, for example
+            ``"demographic_parity_ratio(sex) >= 0.8"``. A requirement that was not stated before the fit counts as
+            stated after looking at the ``test.`` columns; it is certified if their simultaneous band keeps the limit.
         confidence : float or None, default=0.95
-            Confidence of the certificate. None checks ``require`` without a test.
+            The confidence of the certificate. ``None`` checks ``require`` without a test.
         exact : bool, default=False
-            Whether finite-sample tests certify.
-        best : str, optional
-            The measure or objective in which it is the best; by default the accuracy.
+            Whether to certify with finite-sample tests, which need more rows.
+        best : str, default=None
+            The measure or objective by which the model is the best. By default, the accuracy.
         knee : bool, default=False
-            Take the knee instead: the model farthest below the straight line (for three or more objectives the plane)
-            through the ends of the front, each value scaled to its range.
+            Whether to choose the knee: the model farthest below the straight line (for three or more objectives, the
+            plane) through the ends of the front, with each value scaled to its range.
         regret : bool, default=False
-            Take the point whose largest loss, in what the front is judged by, is least.
-        weights : dict, optional
-            Take the least weighted sum of these measures or objectives.
-        point : int, optional
-            Take this row of ``front_``.
+            Whether to choose the model with the smallest worst-case regret: its largest scaled distance from the best
+            value, over all values that the front compares, is smallest.
+        weights : dict, default=None
+            Weights of measures or objectives by name. The model with the smallest weighted sum is chosen.
+        model_id : int, default=None
+            The id of the model, which is its index in ``front_``. Ids start at 1.
 
         Returns
         -------
         FairClassifier
-            A fitted classifier.
+            The chosen model, a fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If no model meets or can be certified for ``require``, or if more than one rule is set.
         """
         from fairfront._model import FairClassifier
 
@@ -542,48 +579,48 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             knee=knee,
             regret=regret,
             weights=weights,
-            point=point,
+            model_id=model_id,
         )
         model._take(self, before=False)
         return model
 
     def _unfitted(self) -> FairFrontClassifier:
-        """Another estimator with the same parameters, without rows or front."""
+        """A new estimator with the same parameters, without rows or a front."""
         return type(self)(**self.get_params(deep=False))
 
     @property
     def run_info_(self) -> dict[str, Any]:
-        """What ``run.json`` of the command says: solver and settings, what is proven, what was spent."""
+        """The content of the command's ``run.json``: solver and settings, optimality proofs, counts and times."""
         self._check_fitted()
         info: dict[str, Any] = json.loads(self._run.info)
         return info
 
     @property
     def predictors_(self) -> Predictors:
-        """The models of the front, one a point."""
+        """The models of the front: ``predictors_[0]`` is model 1."""
         self._check_fitted()
         return Predictors(self)
 
     def report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write the interactive page of the front: one file, for any browser.
+        """Write the interactive report of the front: one HTML file for any browser.
 
         Parameters
         ----------
-        path : str or path
-            Where, such as ``"report.html"``.
+        path : str or path-like
+            The path of the file, such as ``"report.html"``.
         force : bool, default=True
-            Whether a file that is there is replaced.
+            Whether to overwrite an existing file.
         """
         from fairfront._files import write_text
 
         write_text(path, self._page(), force=force)
 
     def _page(self) -> str:
-        """The interactive page, opened at the model in use."""
+        """The interactive report, opened at the model in use."""
         self._check_fitted()
         require = [self.require] if isinstance(self.require, str) else list(self.require or [])
-        start = [("require", text) for text in require] + [("best", self.best)]
-        # Called as the folder that the guide saves it to: the page says what the command would be.
+        start = [("require", requirement) for requirement in require] + [("best", self.best)]
+        # The report shows commands; "run" is the folder name that the documentation uses.
         return self._run.page("run", urlencode(start))
 
     def plot(self, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Any:
@@ -591,15 +628,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        x, y : str, optional
-            Columns of ``front_``; by default what the front is judged by.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a figure of its own.
+        x : str, default=None
+            The column of ``front_`` on the horizontal axis. By default, the second value that the front compares.
+        y : str, default=None
+            The column of ``front_`` on the vertical axis. By default, the first value that the front compares.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. By default, the axes of a new figure.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Where it was drawn.
+            The axes with the front.
         """
         from fairfront._plot import plot_front
 
@@ -607,31 +646,31 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         return plot_front(self, x, y, ax)
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, force: bool = True) -> bytes:
-        """Give the model in use as an ONNX graph, from raw columns to decisions.
+        """Export the model in use as an ONNX graph, from raw columns to decisions.
 
         Parameters
         ----------
-        path : str or path, optional
-            Where to write it too.
+        path : str or path-like, default=None
+            The path of a file to write the graph to. By default, no file is written.
         force : bool, default=True
-            Whether a file that is there is replaced.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         bytes
-            The graph.
+            The serialized graph.
         """
-        return self.select(point=self._in_use()).to_onnx(path, force=force)
+        return self.select(model_id=self._in_use()).to_onnx(path, force=force)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write a run folder that the command reads too: ``fairfront show FOLDER``.
+        """Write a run folder, which the command can read too: ``fairfront show FOLDER``.
 
         Parameters
         ----------
-        folder : str or path
-            Where.
+        folder : str or path-like
+            The path of the folder.
         force : bool, default=False
-            Whether a run that is there is replaced.
+            Whether to replace an existing run.
         """
         from fairfront._files import save
 
@@ -640,17 +679,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> FairFrontClassifier:
-        """Read what ``save`` wrote, or a run folder of the command.
+        """Load a run folder that ``save`` or the command wrote.
 
         Parameters
         ----------
-        folder : str or path
-            Where. A run of the command has no classes of Python: ``True`` stands for its positive value.
+        folder : str or path-like
+            The path of the folder. A run of the command has no Python classes: ``True`` is its positive value.
 
         Returns
         -------
         FairFrontClassifier
-            Fitted.
+            The fitted estimator.
         """
         from fairfront._files import load
 
@@ -658,12 +697,12 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         said = str(super().__repr__(*args, **kwargs))
-        if not self.__sklearn_is_fitted__() or self._point is None:
+        if not self.__sklearn_is_fitted__() or self._model_id is None:
             return said
-        return f"{said}\n# uses point {self.selected_} of {self._run.n_points}: {self.selection_['reason']}"
+        return f"{said}\n# uses model {self.selected_} of {self._run.n_models}: {self.selection_['reason']}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """In notebooks: the interactive page."""
+        """Show the interactive report in notebooks."""
         if not self.__sklearn_is_fitted__():
             bundle = getattr(super(), "_repr_mimebundle_", None)
             return dict(bundle(**kwargs)) if bundle is not None else {"text/plain": repr(self)}
@@ -680,13 +719,13 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
 
 class Predictors(Sequence["FairClassifier"]):
-    """The models of a front, made when they are asked for."""
+    """The models of a front, created on access."""
 
     def __init__(self, front: FairFrontClassifier) -> None:
         self._front = front
 
     def __len__(self) -> int:
-        return self._front._run.n_points
+        return self._front._run.n_models
 
     @overload
     def __getitem__(self, index: int) -> FairClassifier: ...
@@ -695,7 +734,7 @@ class Predictors(Sequence["FairClassifier"]):
     def __getitem__(self, index: int | slice) -> FairClassifier | list[FairClassifier]:
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
-        return self._front.select(point=range(len(self))[index])
+        return self._front.select(model_id=range(1, len(self) + 1)[index])
 
     def __iter__(self) -> Iterator[FairClassifier]:
         return (self[i] for i in range(len(self)))
@@ -705,12 +744,12 @@ class Predictors(Sequence["FairClassifier"]):
 
 
 def _text(objective: Any) -> Any:
-    """Texts of numpy are texts."""
+    """Convert strings of numpy to strings of Python."""
     return str(objective) if isinstance(objective, str) else objective
 
 
 def _value(value: Any) -> str:
-    """A setting as the command would have it."""
+    """Write a setting as for the command."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -719,7 +758,7 @@ def _value(value: Any) -> str:
 
 
 def _penalty(penalty: Any) -> float | None:
-    """The penalty as a number; None is ``"auto"``."""
+    """The penalty as a number; ``None`` for ``"auto"``."""
     if isinstance(penalty, str) and penalty == "auto":
         return None
     if isinstance(penalty, (bool, str)) or penalty is None:

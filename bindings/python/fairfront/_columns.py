@@ -1,7 +1,7 @@
-"""From what people have (arrays, frames, sparse matrices, lists) to columns.
+"""Convert arrays, frames, sparse matrices and lists to columns.
 
-Numbers stay where they are: a column is a view on the memory of an array or of a frame wherever its layout
-allows it. Texts and categories become codes.
+Numbers are not copied if the memory layout allows it: a column is then a view of the array or frame. Strings and
+categories become codes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fairfront._fairfront import Columns
 
 Array: TypeAlias = npt.NDArray[Any]
 
-#: What the extension takes: (name, numbers), (name, days since 1970-01-01, True), (name, codes, levels) or
-#: (name, values, rows, n_rows).
+#: A column in the form that the extension expects: (name, numbers), (name, days since 1970-01-01, True),
+#: (name, codes, categories) or (name, values, rows, n_rows).
 Given: TypeAlias = tuple[Any, ...]
 
-#: More different numbers than this in a sensitive feature are no groups.
+#: A sensitive feature with more different numbers than this is rejected.
 MOST_NUMBERS = 12
 
 
@@ -34,21 +34,21 @@ class Features:
     """The columns of X."""
 
     columns: Columns
-    #: Names as a frame has them; ``None`` for arrays and for frames whose names are no texts.
+    #: The names of a frame's columns; ``None`` for arrays and for frames whose names are not strings.
     names_in: Array | None
     n_rows: int
     n_features: int
 
 
 def is_path(X: Any) -> bool:
-    """Whether X names files rather than being data."""
+    """Whether X is a path or a list of paths."""
     if isinstance(X, (str, os.PathLike)):
         return True
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(x, (str, os.PathLike)) for x in X)
 
 
 def paths(X: Any) -> list[str]:
-    """The files that X names."""
+    """The paths in X."""
     return [os.fspath(X)] if isinstance(X, (str, os.PathLike)) else [os.fspath(path) for path in X]
 
 
@@ -57,10 +57,10 @@ def features(X: Any, estimator: str) -> Features:
 
     Parameters
     ----------
-    X : array, sparse matrix, frame or table with the Arrow interface
-        Rows to learn from or to score.
+    X : array-like, sparse matrix, DataFrame or Arrow table
+        The rows to learn from or to score.
     estimator : str
-        Who asks, for messages.
+        The name of the caller, for messages.
     """
     if hasattr(X, "tocsc") and hasattr(X, "nnz"):
         return _of_sparse(X, estimator)
@@ -69,8 +69,8 @@ def features(X: Any, estimator: str) -> Features:
     if hasattr(X, "name") and hasattr(X, "__array__"):
         name = f'["{X.name}"]' if isinstance(X.name, str) else ""
         raise ValueError(
-            f"Expected 2D array, got 1D array instead: X is a Series. Reshape your data: a frame of one column is "
-            f"X.to_frame(){f', or df[{name}]' if name else ''}; for a single row take df.iloc[[0]]."
+            f"Expected 2D array, got 1D array instead: X is a Series. Reshape your data: a frame with one column is "
+            f"X.to_frame(){f', or df[{name}]' if name else ''}; for a single row use df.iloc[[0]]."
         )
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array_interface__"):
         return _of_arrow(X, estimator)
@@ -92,15 +92,15 @@ def _check_shape(shape: tuple[int, ...], estimator: str) -> None:
 
 def _of_array(X: Any, estimator: str) -> Features:
     if X is None:
-        raise ValueError(f"Expected 2D array, got None; {estimator} needs rows to work on.")
+        raise ValueError(f"Expected 2D array, got None; pass the rows to {estimator}.")
     if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise TypeError("X is a LazyFrame, whose rows are not there yet; call X.collect() first")
+        raise TypeError("X is a LazyFrame, which has no rows yet; call X.collect() first")
     array = np.asarray(X)
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-        # Lists of rows with texts among them: numbers are to stay numbers.
+        # In lists of rows that contain strings, numbers must stay numbers.
         array = np.asarray(X, dtype=object)
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X holds complex numbers.")
+        raise ValueError("Complex data not supported: X contains complex numbers.")
     if array.ndim < 2:
         found = ("scalar", "1D")[array.ndim]
         raise ValueError(
@@ -120,7 +120,7 @@ def _of_array(X: Any, estimator: str) -> Features:
             return Features(Columns(given), None, *array.shape)
     array = _usual(array, "X")
     if array.dtype.kind == "b":
-        # As bytes: memory that calls itself truth values may hold others than 0 and 1.
+        # As bytes, because memory of type bool may contain values other than 0 and 1.
         array = array.view(np.uint8)
         array = (array != 0).view(np.uint8) if (array > 1).any() else array
     given = [(f"x{j}", array[:, j]) for j in range(array.shape[1])]
@@ -128,10 +128,10 @@ def _of_array(X: Any, estimator: str) -> Features:
 
 
 def _usual(array: Array, name: str) -> Array:
-    """The array itself, or a copy of another type where numbers lie in no usual way."""
+    """The array itself, or a copy if its type or byte order is unusual."""
     kind = array.dtype.kind
     if kind not in "fiub":
-        raise TypeError(f"{name} holds {array.dtype}, which is no number and no category; convert or drop it")
+        raise TypeError(f"{name} has the unsupported type {array.dtype}; convert it to numbers, or drop it")
     if kind == "f" and array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -139,13 +139,13 @@ def _usual(array: Array, name: str) -> Array:
 
 def _of_sparse(X: Any, estimator: str) -> Features:
     if X.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X holds complex numbers.")
+        raise ValueError("Complex data not supported: X contains complex numbers.")
     if len(X.shape) != 2:
         raise ValueError(f"Expected 2D array, got a sparse array with {len(X.shape)} dimension(s).")
     n_rows, n_features = (int(n) for n in X.shape)
     _check_shape((n_rows, n_features), estimator)
     if n_rows > np.iinfo(np.int32).max:
-        raise ValueError(f"a sparse matrix of {n_rows} rows is too large; {np.iinfo(np.int32).max} is the most")
+        raise ValueError(f"X is a sparse matrix with {n_rows} rows; pass at most {np.iinfo(np.int32).max} rows")
     by_column = X.tocsc()
     if not by_column.has_canonical_format:
         by_column = by_column.copy() if by_column is X else by_column
@@ -160,18 +160,18 @@ def _of_sparse(X: Any, estimator: str) -> Features:
 
 
 def _names(names: Sequence[Any]) -> tuple[list[str], Array | None]:
-    """Names as texts, and as ``feature_names_in_`` keeps them."""
+    """Names as strings, and in the form of ``feature_names_in_``."""
     kinds = {isinstance(name, str) for name in names}
     if len(kinds) > 1:
         raise TypeError(
             "Feature names are only supported if all input features have string names, but X has string and "
-            "other names; make them all strings, for instance with X.columns = X.columns.astype(str)."
+            "other names; convert all of them to strings, for example with X.columns = X.columns.astype(str)."
         )
-    texts = [str(name) for name in names]
-    if len(set(texts)) < len(texts):
-        twice = next(name for i, name in enumerate(texts) if name in texts[:i])
+    strings = [str(name) for name in names]
+    if len(set(strings)) < len(strings):
+        twice = next(name for i, name in enumerate(strings) if name in strings[:i])
         raise ValueError(f"X has two columns called {twice!r}; rename one of them.")
-    return texts, np.asarray(texts, dtype=object) if kinds == {True} else None
+    return strings, np.asarray(strings, dtype=object) if kinds == {True} else None
 
 
 def _of_pandas(X: Any, estimator: str) -> Features:
@@ -179,7 +179,7 @@ def _of_pandas(X: Any, estimator: str) -> Features:
     _check_shape(X.shape, estimator)
     given = [_of_series(name, X.iloc[:, j]) for j, name in enumerate(names)]
     if names_in is None:
-        # Names that are no texts, as those of a frame made of an array, say no more than positions.
+        # Names that are not strings, such as those of a frame made from an array, are only positions.
         given = [(f"x{j}", *column[1:]) for j, column in enumerate(given)]
     return Features(Columns(given), names_in, len(X), len(names))
 
@@ -188,8 +188,8 @@ def _of_series(name: str, series: Any) -> Given:
     """A column of a pandas frame."""
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        levels = [text(level) for level in dtype.categories]
-        return (name, *_merged(series.cat.codes.to_numpy().astype(np.int64), levels))
+        categories = [text(category) for category in dtype.categories]
+        return (name, *_merged(series.cat.codes.to_numpy().astype(np.int64), categories))
     if isinstance(dtype, np.dtype):
         if dtype.kind == "b":
             return _of_booleans(name, series.to_numpy().astype(np.int64))
@@ -199,7 +199,7 @@ def _of_series(name: str, series: Any) -> Given:
             return name, _days(series.to_numpy()), True
         if dtype.kind == "O":
             return _of_objects(name, series)
-        raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
+        raise TypeError(f"column {name!r} has the unsupported type {dtype}; convert it to numbers, or drop it")
     kind = getattr(dtype, "kind", "O")
     if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):
         return name, _usual(series.to_numpy(dtype=dtype.subtype), name)
@@ -209,17 +209,17 @@ def _of_series(name: str, series: Any) -> Given:
     if kind in "fiu":
         return name, series.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind == "M":
-        # With a time zone, or of another library's type.
+        # Times with a time zone, or of a type that is not numpy's.
         if getattr(dtype, "tz", None) is not None:
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         return name, _days(series.to_numpy(dtype="datetime64[ns]", na_value=np.datetime64("NaT"))), True
     if kind == "m":
-        raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
+        raise TypeError(f"column {name!r} has the unsupported type {dtype}; convert it to numbers, or drop it")
     return _of_objects(name, series)
 
 
 def _days(times: Array) -> Array:
-    """Days since 1970-01-01, with a fraction for the time of day; NaN where missing."""
+    """Days since 1970-01-01, with a fraction for the time of day; NaN if missing."""
     whole = times.astype("datetime64[D]")
     rest = (times - whole).astype("timedelta64[ns]").astype(np.int64)
     days = whole.astype(np.int64) + rest / 86_400_000_000_000
@@ -232,7 +232,7 @@ def _of_booleans(name: str, codes: Array) -> Given:
 
 def _of_arrow(X: Any, estimator: str) -> Features:
     if type(X).__module__.startswith("polars"):
-        # Columns of nothing but nulls have a type of their own there, which others cannot read.
+        # Columns that contain only nulls have their own type in Polars, which other libraries cannot read.
         import polars
 
         if polars.Null in X.dtypes:
@@ -244,7 +244,7 @@ def _of_arrow(X: Any, estimator: str) -> Features:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: ``None``, NaN, ``pandas.NA``, ``NaT``."""
+    """Whether a value is missing: ``None``, NaN, ``pandas.NA`` or ``NaT``."""
     if value is None:
         return True
     try:
@@ -255,26 +255,26 @@ def is_missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A level as text, without blanks around it, as texts of files are read."""
+    """A category as a string, without spaces around it, as in files."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     return str(value).strip()
 
 
 def group(value: Any) -> str:
-    """A group as text: whole numbers without a point."""
+    """A group as a string; whole numbers have no decimal point."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return text(value)
 
 
 def factorize(values: Any) -> tuple[Array, list[Any]]:
-    """Codes of values in order of first appearance, −1 where missing, and the values."""
+    """Codes of values in order of first appearance, −1 if missing, and the values."""
     pandas = sys.modules.get("pandas")
     try:
         if pandas is not None:
-            codes, levels = pandas.factorize(values)
-            return codes.astype(np.int64, copy=False), list(levels)
+            codes, categories = pandas.factorize(values)
+            return codes.astype(np.int64, copy=False), list(categories)
         return _factorize(np.asarray(values))
     except TypeError as error:
         unhashable = str(error).removeprefix("unhashable type: ")
@@ -290,41 +290,41 @@ def _factorize(values: Array) -> tuple[Array, list[Any]]:
 
 
 def _of_objects(name: str, values: Any) -> Given:
-    """A column of Python objects: numbers where all are, levels otherwise."""
-    codes, levels = factorize(values)
-    truth = [isinstance(level, (bool, np.bool_)) for level in levels]
-    if levels and not all(truth) and all(isinstance(level, (Number, np.bool_)) for level in levels):
-        if any(isinstance(level, complex) for level in levels):
-            raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers.")
-        lookup = np.asarray([*(float(level) for level in levels), np.nan], dtype=np.float64)
+    """A column of Python objects: numbers if all of them are numbers, categories otherwise."""
+    codes, categories = factorize(values)
+    truth = [isinstance(category, (bool, np.bool_)) for category in categories]
+    if categories and not all(truth) and all(isinstance(category, (Number, np.bool_)) for category in categories):
+        if any(isinstance(category, complex) for category in categories):
+            raise ValueError(f"Complex data not supported: column {name!r} contains complex numbers.")
+        lookup = np.asarray([*(float(category) for category in categories), np.nan], dtype=np.float64)
         return name, lookup[codes]
-    if levels and all(isinstance(level, date) for level in levels):
-        times = [np.datetime64(_in_utc(level).isoformat(), "us") for level in levels]
+    if categories and all(isinstance(category, date) for category in categories):
+        times = [np.datetime64(_in_utc(category).isoformat(), "us") for category in categories]
         lookup = np.asarray([*_days(np.asarray(times)), np.nan], dtype=np.float64)
         return name, lookup[codes], True
-    for level in levels:
-        if isinstance(level, (list, tuple, dict, set, frozenset, bytes)):
-            found = type(level).__name__
+    for category in categories:
+        if isinstance(category, (list, tuple, dict, set, frozenset, bytes)):
+            found = type(category).__name__
             raise TypeError(f"argument must be a string or a number, not {found!r} (column {name!r})")
-        if hasattr(level, "isoformat") or hasattr(level, "total_seconds") or type(level).__name__ == "Period":
-            found = type(level).__name__
-            raise TypeError(f"column {name!r} holds {found}, which is no number and no category; convert or drop it")
-    return (name, *_merged(codes, [text(level) for level in levels]))
+        if hasattr(category, "isoformat") or hasattr(category, "total_seconds") or type(category).__name__ == "Period":
+            found = type(category).__name__
+            raise TypeError(f"column {name!r} has the unsupported type {found}; convert it to numbers, or drop it")
+    return (name, *_merged(codes, [text(category) for category in categories]))
 
 
 def _in_utc(value: date) -> date:
-    """A date, or a time in UTC without its zone."""
+    """A date, or a time in UTC without its time zone."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(timezone.utc).replace(tzinfo=None)
     return value
 
 
-def _merged(codes: Array, levels: list[str]) -> tuple[Array, list[str]]:
-    """Levels that read the same are one."""
-    if len(set(levels)) == len(levels):
-        return codes, levels
-    unique = list(dict.fromkeys(levels))
-    place = np.asarray([*(unique.index(level) for level in levels), -1], dtype=np.int64)
+def _merged(codes: Array, categories: list[str]) -> tuple[Array, list[str]]:
+    """Merge categories that are the same string."""
+    if len(set(categories)) == len(categories):
+        return codes, categories
+    unique = list(dict.fromkeys(categories))
+    place = np.asarray([*(unique.index(category) for category in categories), -1], dtype=np.int64)
     return place[codes], unique
 
 
@@ -342,19 +342,19 @@ def sensitive(given: Any, n_rows: int, missing: str) -> list[Sensitive]:
 
     Parameters
     ----------
-    given : list, array, series, frame or dict
-        One feature or several; a dict has them by name.
+    given : list, array, Series, DataFrame or dict
+        One or several features; a dict maps names to features.
     n_rows : int
-        Rows that each must have.
+        The number of rows that each feature must have.
     missing : {"error", "group", "loss-only", "drop"}
-        With ``"error"`` missing values are refused here.
+        ``"error"`` rejects missing values here.
     """
     features = [_sensitive_feature(name, values) for name, values in _by_name(given)]
     if not features:
-        raise ValueError("sensitive_features has no columns; leave it out, or give at least one")
+        raise ValueError("sensitive_features has no columns; pass None, or at least one column")
     names = [feature.name for feature in features]
     if len(set(names)) < len(names):
-        raise ValueError(f"sensitive_features has two features of one name: {names}")
+        raise ValueError(f"sensitive_features has two features of the same name: {names}; rename one of them")
     for feature in features:
         if len(feature.codes) != n_rows:
             raise ValueError(
@@ -364,9 +364,9 @@ def sensitive(given: Any, n_rows: int, missing: str) -> list[Sensitive]:
         n_missing = int((feature.codes < 0).sum())
         if n_missing and missing == "error":
             raise ValueError(
-                f"Sensitive feature {feature.name!r} has {n_missing} missing value(s); say what becomes of these "
-                "rows with missing_sensitive='group' (a group of their own), 'loss-only' (they count for the loss "
-                "alone) or 'drop'."
+                f"Sensitive feature {feature.name!r} has {n_missing} missing value(s); set "
+                "missing_sensitive='group' (a group of their own), 'loss-only' (use these rows for the loss only) or "
+                "'drop'."
             )
     return features
 
@@ -382,14 +382,14 @@ def _by_name(given: Any) -> list[tuple[str, Any]]:
         return [(str(series.name), series) for series in given.get_columns()]
     if hasattr(given, "name") and hasattr(given, "__array__"):
         return [(_usual_name(given.name), given)]
-    # As objects: a list of texts with a NaN in it would become texts altogether.
+    # As objects, because numpy would convert a NaN in a list of strings to a string.
     array = np.asarray(given, dtype=object) if isinstance(given, (list, tuple)) else np.asarray(given)
     if array.ndim == 1:
         return [(_usual_name(None), array)]
     if array.ndim == 2:
         return [(f"sensitive_feature_{j}", array[:, j]) for j in range(array.shape[1])]
     raise ValueError(
-        f"sensitive_features has {array.ndim} dimension(s); give one value for each row, or a column for each feature"
+        f"sensitive_features has {array.ndim} dimension(s); pass one value per row, or one column per feature"
     )
 
 
@@ -399,26 +399,26 @@ def _usual_name(name: Any) -> str:
 
 def _sensitive_feature(name: str, values: Any) -> Sensitive:
     if hasattr(values, "cat") and hasattr(values.cat, "codes"):
-        levels = [group(level) for level in values.cat.categories]
+        categories = [group(category) for category in values.cat.categories]
         codes = np.asarray(values.cat.codes).astype(np.int64)
-        return Sensitive(name, *_merged(codes, levels))
+        return Sensitive(name, *_merged(codes, categories))
     array = np.asarray(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"sensitive feature {name!r} has {array.ndim} dimensions; give one value for each row")
+        raise ValueError(f"sensitive feature {name!r} has {array.ndim} dimensions; pass one value per row")
     codes, found = factorize(array)
-    numbers = [level for level in found if isinstance(level, (int, float, np.number)) and not isinstance(level, bool)]
+    numbers = [value for value in found if isinstance(value, (int, float, np.number)) and not isinstance(value, bool)]
     if len(numbers) > MOST_NUMBERS:
         raise ValueError(
-            f"Sensitive feature {name!r} holds {len(numbers)} different numbers; make groups of them, for instance "
-            "with pandas.cut, or turn them into strings if they are codes."
+            f"Sensitive feature {name!r} has {len(numbers)} different numbers; group them into bins, for example "
+            "with pandas.cut, or convert them to strings if they are codes."
         )
-    return Sensitive(name, *_merged(codes, [group(level) for level in found]))
+    return Sensitive(name, *_merged(codes, [group(category) for category in found]))
 
 
 def weights(given: Any, n_rows: int) -> Array | None:
-    """Sample weights as numbers, one for each row."""
+    """Sample weights as numbers, one per row."""
     if given is None:
         return None
     array = np.asarray(given)
@@ -433,7 +433,7 @@ def weights(given: Any, n_rows: int) -> Array | None:
         raise ValueError("Input sample_weight contains NaN or infinity.")
     if (numbers < 0).any():
         row = int(np.argmax(numbers < 0))
-        raise ValueError(f"Negative values in sample_weight: row {row} has {numbers[row]}; weights are 0 or more.")
+        raise ValueError(f"Negative values in sample_weight: row {row} has {numbers[row]}; pass weights of at least 0.")
     if not numbers.any():
         raise ValueError("Sample weights must contain at least one non-zero number; all are zero.")
     return numbers

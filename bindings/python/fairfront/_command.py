@@ -1,4 +1,4 @@
-"""The command ``fairfront``, as the package installs it."""
+"""The command ``fairfront`` that the package installs."""
 
 import signal
 import sys
@@ -12,9 +12,10 @@ def main() -> int:
     Returns
     -------
     int
-        The exit code: 0 done, 1 failed, 2 wrong usage, 3 requirements unmet, 130 stopped by Ctrl-C.
+        The exit code: 0 success, 1 failure, 2 wrong usage, 3 requirements not met, 4 no model certified, 130 stopped
+        by Ctrl-C.
     """
-    # Ctrl-C is the command's own: it ends a fit and keeps what is done.
+    # The command handles Ctrl-C itself: it ends a fit and keeps the results so far.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run_command(["fairfront", *sys.argv[1:]])
 

@@ -1,4 +1,4 @@
-"""Rows with their roles: features, target, sensitive features, weights."""
+"""Data sets: features, target, sensitive features and weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fairfront._fairfront import Dataset as _Inner
 from fairfront._predict import Looks
 from fairfront._progress import seed, threads, whole
 
-#: What may become of rows with missing values.
+#: Ways to treat rows with missing values.
 MISSING = ("keep", "error", "drop")
 MISSING_SENSITIVE = ("error", "group", "loss-only", "drop")
 
 
 @dataclass
 class Policy:
-    """What becomes of rows."""
+    """How to split rows, and how to treat missing values and small groups."""
 
     validation_fraction: float
     holdout_fraction: float
@@ -42,7 +42,7 @@ class Policy:
         for name in ("validation_fraction", "holdout_fraction"):
             share = getattr(self, name)
             if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
-                raise ValueError(f"{name}={share!r}: expected a share from 0 to below 1")
+                raise ValueError(f"{name}={share!r}: expected a number from 0 to below 1")
         if self.validation_fraction + self.holdout_fraction >= 1.0:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} and holdout_fraction={self.holdout_fraction!r}"
@@ -50,14 +50,14 @@ class Policy:
             )
 
     def settings(self) -> dict[str, Any]:
-        """As the extension takes it."""
+        """The policy in the form that the extension expects."""
         shares = ("validation_fraction", "holdout_fraction")
         return {**vars(self), **{name: float(getattr(self, name)) for name in shares}}
 
 
 @dataclass
 class Given:
-    """X, y, sensitive features and weights, checked and ready for the extension."""
+    """Checked X, y, sensitive features and weights, ready for the extension."""
 
     parts: dict[str, Any]
     features: _columns.Features
@@ -66,7 +66,7 @@ class Given:
     n_attributes: int
 
     def looks(self) -> Looks:
-        """What these rows look like."""
+        """The classes and columns of these rows."""
         return Looks(self.classes, self.positive, self.features.n_features, self.features.names_in)
 
 
@@ -83,25 +83,25 @@ def assemble(
     classes: tuple[npt.NDArray[Any], Any] | None = None,
     looks: Looks | None = None,
 ) -> Given:
-    """Check what was given and put its columns together.
+    """Check the arguments and assemble their columns.
 
     Parameters
     ----------
     X, y, sensitive_features, sample_weight
-        As given to ``fit``.
+        The arguments of ``fit``.
     who : str
-        Who asks, for messages.
+        The name of the caller, for messages.
     policy : Policy
-        What becomes of rows.
+        How to split rows, and how to treat missing values and small groups.
     objectives : sequence
-        What is asked for: attributes may be intersections.
-    pos_label : label, optional
-        The class that is decided for.
-    classes : tuple of array and label, optional
-        For the first rows of a stream, which may have one class or one group only: the classes, and the one that is
-        decided for.
-    looks : Looks, optional
-        For the others: what they have to look like.
+        The objectives, whose attributes may be intersections.
+    pos_label : label, default=None
+        The favorable class.
+    classes : tuple of array and label, default=None
+        For the first rows of a stream, which may have only one class or one group: the classes and the favorable
+        class.
+    looks : Looks, default=None
+        For later rows of a stream: the classes and columns that they must have.
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
@@ -113,8 +113,8 @@ def assemble(
     if lacking and policy.missing == "error":
         column, count = lacking[0]
         raise ValueError(
-            f"Input X contains NaN: column {column!r} has {count} missing value(s). With missing='keep' {who} takes "
-            "them as they are; otherwise fill them in or drop these rows."
+            f"Input X contains NaN: column {column!r} has {count} missing value(s). {who} accepts them with "
+            "missing='keep'; otherwise impute the values or drop these rows."
         )
     target = _labels.labels(y, features.n_rows, who)
     weights = _columns.weights(sample_weight, features.n_rows)
@@ -124,9 +124,9 @@ def assemble(
     else:
         found, positive = classes
     negative = found[0] if positive == found[1] else found[1]
-    levels = _labels.texts(negative, positive)
+    categories = _labels.texts(negative, positive)
     if weights is not None and classes is None:
-        # Rows without weight may have labels of their own.
+        # Rows of weight 0 may have other labels.
         target = np.where(weights > 0, target, negative)
     taken = set(features.columns.names)
     groups = []
@@ -136,27 +136,27 @@ def assemble(
     for feature in groups:
         if len(feature.groups) < 2 and classes is None:
             raise ValueError(
-                f"Sensitive feature {feature.name!r} has one group only, {feature.groups}; fairness compares at "
-                "least two."
+                f"Sensitive feature {feature.name!r} has only one group, {feature.groups}; pass a "
+                "feature with at least two groups."
             )
         groups_column = (_free(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
-    # Batches of a stream may be held by different things; their target has one name.
+    # Batches of a stream may have different types; their target has one name.
     target_name = _free(_target_name(y) if classes is None else "y", "target", taken)
     parts = {
         "source": "X",
         "features": features.columns,
-        "target": (target_name, _labels.codes(target, negative, positive), list(levels)),
-        "positive": levels[1],
+        "target": (target_name, _labels.codes(target, negative, positive), list(categories)),
+        "positive": categories[1],
         "sensitive": roles,
         "weight": None if weights is None else (_free("sample_weight", "weight", taken), weights),
-        "objectives": [text for text in objectives if isinstance(text, str)],
+        "objectives": [objective for objective in objectives if isinstance(objective, str)],
     }
     return Given(parts, features, found, positive, len(groups))
 
 
 def _free(name: str, role: str, taken: set[str]) -> str:
-    """A name that no other column has."""
+    """A name that is not taken by another column."""
     free, number = name, 1
     while free in taken:
         free = f"{name} ({role})" if number == 1 else f"{name} ({role} {number})"
@@ -171,7 +171,7 @@ def _target_name(y: Any) -> str:
 
 
 def _names(sensitive_features: Any) -> list[Any]:
-    """Names of sensitive columns of a file."""
+    """The names of sensitive columns of a file."""
     if sensitive_features is None:
         return []
     return [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
@@ -180,63 +180,65 @@ def _names(sensitive_features: Any) -> list[Any]:
 def read(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any, policy: Policy, n_threads: int
 ) -> _Inner:
-    """Rows of files, whose columns are named."""
+    """Read rows from files, with roles given by column names."""
     if not isinstance(y, str):
-        raise TypeError(f"X names a file, so y has to be the name of its target column, not {type(y).__name__}")
+        raise TypeError(f"y is {type(y).__name__}, but X is a path; pass the name of its target column")
     names = _names(sensitive_features)
     for name in [*names, *([] if sample_weight is None else [sample_weight])]:
         if not isinstance(name, str):
-            raise TypeError("X names a file, so sensitive_features and sample_weight have to name its columns")
+            raise TypeError("X is a path, but sensitive_features or sample_weight is not; pass column names")
     spellings = [None] if pos_label is None else list(dict.fromkeys([_columns.text(pos_label), str(pos_label)]))
     for last, positive in enumerate(spellings, start=1):
         try:
             return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
         except ValueError:
-            # Truth values are spelled in two ways.
+            # Booleans have two spellings.
             if last == len(spellings):
                 raise
-    raise AssertionError("a file is read or refused")
+    raise AssertionError("a file is read or rejected")
 
 
 class Dataset:
-    """Rows with their roles, for problems of one's own making.
+    """Encoded rows with a target, sensitive attributes and weights, for a :class:`fairfront.Problem`.
 
     Parameters
     ----------
-    X : array, sparse matrix, frame, table with the Arrow interface, or path
-        The features. With the path of a file (CSV, Parquet), or a list of them, ``y``, ``sensitive_features`` and
-        ``sample_weight`` name its columns.
+    X : array-like, sparse matrix, DataFrame, Arrow table, or path
+        The features, of shape (n_samples, n_features). If X is the path of a CSV or Parquet file, or a list of paths,
+        ``y``, ``sensitive_features`` and ``sample_weight`` name columns of the file.
     y : array-like of shape (n_samples,), or str
-        The classes, two of them.
-    sensitive_features : list, array, series, frame or dict, optional
-        Groups of the rows, for one or several attributes; names are kept.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+        The classes of the rows. There must be two classes.
+    sensitive_features : list, array, Series, DataFrame or dict, default=None
+        The groups of the rows, for one or several attributes, which keep their names.
+    sample_weight : array-like of shape (n_samples,), or str, default=None
+        The weights of the rows. By default, all rows have the same weight.
     intersections : sequence of str, default=()
-        Further attributes made of several, such as ``"sex:race"``.
-    pos_label : label, optional
-        The class that is decided for; by default the last in order.
+        Additional attributes that combine several others, such as ``"sex:race"``.
+    pos_label : label, default=None
+        The favorable class. By default, the last one in sorted order.
     validation_fraction : float, default=0.0
-        Share of the rows, drawn by ``random_state``, that do not train models but help to choose them.
+        The share of the rows, drawn with ``random_state``, that do not train models but help to choose them.
     holdout_fraction : float, default=0.0
-        Share of the rows that influence no model and no choice: they certify requirements and are reported.
+        The share of the rows that influence no model and no choice. They certify requirements and are reported.
     missing : {"keep", "error", "drop"}, default="keep"
-        What becomes of rows with missing values in X. ``"keep"``: the mean and a feature that says so, or a
-        category of its own.
+        How to treat rows with missing values in X. ``"keep"`` replaces a missing number by the mean and adds an
+        indicator feature, and makes missing categories a category of their own. ``"error"`` rejects such rows, and
+        ``"drop"`` drops them.
     missing_sensitive : {"error", "group", "loss-only", "drop"}, default="error"
-        What becomes of rows with missing sensitive values. ``"group"``: they are a group of their own;
-        ``"loss-only"``: they count for the loss alone.
+        How to treat rows with missing sensitive values. ``"error"`` rejects them, ``"group"`` makes them a group of
+        their own, ``"loss-only"`` uses them for the loss only, and ``"drop"`` drops them.
     pool_rare : int, default=0
-        Categories with fewer training rows than this become one.
+        Categories with fewer training rows than this are pooled into one.
     min_group : int, default=30
-        Groups with fewer training rows than this are reported, but left out of differences and ratios; positives or
-        negatives count if only they matter. ``fairfront.metrics`` leaves nothing out.
+        Groups with fewer training rows than this are reported, but left out of differences and ratios. For measures
+        of positive or negative rows only, these rows count. ``fairfront.metrics`` leaves no group out.
     pool_groups : int, default=0
-        Groups with fewer training rows than this become one, ``(other)``.
+        Groups with fewer training rows than this are pooled into one group, ``(other)``.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the split.
-    n_jobs : int, optional
-        Threads; by default all that the process may use.
+        The seed of the split. ``None`` draws a seed at random.
+    n_jobs : int, default=None
+        The number of threads; -1 uses all cores that are available to the process. By default, all of them too, or
+        ``OMP_NUM_THREADS`` if that is smaller.
 
     Examples
     --------
@@ -246,7 +248,7 @@ class Dataset:
     >>> data = Dataset(X, [0, 1, 0, 1], sensitive_features={"sex": ["f", "m", "f", "m"]})
     >>> data
     <Dataset: 4 rows of X, 1 feature, attributes sex (f, m)>
-    >>> Problem(data, ["log_loss(lambda=0)", "disparate_impact(sex)"]).values([[0.0, 0.0]]).round(4)
+    >>> Problem(data, ["log_loss(lambda=0)", "score_covariance(sex)"]).values([[0.0, 0.0]]).round(4)
     array([[0.6931, 0.    ]])
     """
 
@@ -283,7 +285,7 @@ class Dataset:
             seed(random_state),
         )
         self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, pos_label, policy, n_jobs)
-        # Encoded at once: what becomes of the caller's arrays later is none of its business.
+        # Encodes the rows now, so that later changes to the caller's arrays have no effect.
         self._names = self._inner.feature_names
 
     @staticmethod
@@ -315,23 +317,23 @@ class Dataset:
 
     @classmethod
     def known(cls, name: str, *, random_state: int | None = None, n_jobs: int | None = None) -> Dataset:
-        """Open a known data set with its own roles and split.
+        """Load a known data set with its own target, attributes and split.
 
         Parameters
         ----------
         name : str
-            ``"demo"``, ``"synthetic:SEED"``, ``"adult:gender"``, ``"adult:race"``, ``"adult:gender+race"`` or
-            ``"compas:race"``; the published files are those that ``fairfront data get NAME`` downloaded, or in the
-            folder that the environment variable ``FAIRFRONT_DATA`` names.
-        random_state : int, optional
-            Seed of the split; by default the data set's own.
-        n_jobs : int, optional
-            Threads.
+            ``"demo"``, ``"synthetic:SEED"``, ``"adult:sex"``, ``"adult:race"``, ``"adult:sex+race"`` or
+            ``"compas:race"``. The files of Adult and COMPAS must have been downloaded by ``fairfront data get NAME``,
+            or be in the folder that the environment variable ``FAIRFRONT_DATA`` names.
+        random_state : int, default=None
+            The seed of the split. By default, the seed of the data set.
+        n_jobs : int, default=None
+            The number of threads, as for :class:`fairfront.Dataset`.
 
         Returns
         -------
         Dataset
-            Its rows.
+            The data set.
         """
         dataset = cls.__new__(cls)
         dataset._inner = _Inner.known(name, random_state, threads(n_jobs))
@@ -340,28 +342,28 @@ class Dataset:
 
     @property
     def n_rows(self) -> int:
-        """Rows in use."""
+        """The number of rows in use."""
         return self._inner.n_rows
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the encoded features, in the order of the parameters; the intercept comes last and has none."""
+        """The names of the encoded features, in the order of the parameters; the intercept is last and has no name."""
         return list(self._names)
 
     @property
     def attributes(self) -> dict[str, list[str]]:
-        """Sensitive attributes with their groups."""
+        """The sensitive attributes with their groups."""
         return dict(self._inner.attributes)
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows for training, validation and test."""
+        """The number of rows of each split."""
         return dict(self._inner.rows)
 
     @property
-    def notices(self) -> list[str]:
-        """What was decided on the way, and what to be wary of."""
-        return [message for _, message in self._inner.notices]
+    def messages(self) -> list[str]:
+        """The warnings and notes about the data."""
+        return [message for _, message in self._inner.messages]
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({', '.join(groups)})" for name, groups in self.attributes.items())

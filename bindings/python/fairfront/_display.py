@@ -1,4 +1,4 @@
-"""The interactive page inside a notebook."""
+"""The interactive report in a notebook."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import html
 
 
 def inline(page: str, height: int = 760) -> str:
-    """The page in a frame of its own: its style and script do not touch the notebook."""
+    """Wrap the report in an iframe, so that its styles and scripts do not affect the notebook."""
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
         'sandbox="allow-scripts allow-downloads" style="border: 1px solid #8884; border-radius: 6px" '
-        'title="Front of accuracy and fairness"></iframe>'
+        'title="fairfront report"></iframe>'
     )

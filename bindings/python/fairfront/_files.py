@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and estimators in run folders."""
+"""Atomic writes of files, and estimators in run folders."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from fairfront._predict import Looks
 if TYPE_CHECKING:
     from fairfront._classifier import FairFrontClassifier
 
-#: Beside the files of a run: what Python needs to know of the estimator.
+#: The file in a run folder that describes the Python estimator.
 ESTIMATOR = "estimator.json"
 FORMAT = "fairfront-estimator"
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes, *, force: bool) -> None:
-    """Write a file; one that is there is replaced only where ``force`` says so."""
+    """Write a file; overwrite an existing file only with ``force``."""
     write_file(os.fspath(path), content, force)
 
 
 def write_text(path: str | os.PathLike[str], content: str, *, force: bool) -> None:
-    """The same for text."""
+    """Write a text file in the same way."""
     write_bytes(path, content.encode(), force=force)
 
 
 def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: bool) -> None:
-    """Write the run of an estimator and what it takes to have it back."""
+    """Write the run of an estimator, and the description that ``load`` needs."""
     params = {name: value for name, value in front.get_params(deep=False).items() if name != "progress"}
     for name, value in params.items():
         try:
             json.dumps(value)
         except TypeError as error:
             raise TypeError(
-                f"{name}={value!r} cannot be saved as text; set it to something simple, or pickle the estimator"
+                f"{name}={value!r} cannot be saved as JSON; set it to a simple value, or pickle the estimator"
             ) from error
     looks = front._looks
     classes = looks.classes.tolist()
     if not all(isinstance(label, (bool, int, float, str)) for label in classes):
-        raise TypeError(f"classes {classes} cannot be saved as text; use numbers or strings, or pickle the estimator")
+        raise TypeError(f"classes {classes} cannot be saved as JSON; use numbers or strings, or pickle the estimator")
     estimator = {
         "format": FORMAT,
         "version": 1,
@@ -57,7 +57,7 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
 
 
 def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> FairFrontClassifier:
-    """The estimator of a run folder."""
+    """Load the estimator of a run folder."""
     run = Run.read(os.fspath(folder))
     if run.estimator is None:
         front, classes = kind(), np.asarray([False, True])
@@ -68,17 +68,17 @@ def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> Fai
         names = None if names is None else np.asarray(names, dtype=object)
         looks = Looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])
     try:
-        front._take(run, looks, said=run.notices)
+        front._take(run, looks, said=run.messages)
     except ValueError:
-        # Nothing meets what is required, as when it was saved: the front is there all the same.
-        if front._point is not None:
+        # No model meets the requirements, as when the run was saved; the front is loaded nevertheless.
+        if front._model_id is not None:
             raise
     return front
 
 
 def _checked(said: Any, path: str) -> dict[str, Any]:
     if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise ValueError(f"{path}: this is no estimator of fairfront")
+        raise ValueError(f"{path}: not an estimator of fairfront; pass a run folder that fairfront wrote")
     if said.get("version") != 1:
         raise ValueError(f"{path}: version {said.get('version')} cannot be read, only version 1; use a newer fairfront")
     return said

@@ -12,28 +12,42 @@ if TYPE_CHECKING:
 
 
 class FrontDict(dict[str, npt.NDArray[np.float64]]):
-    """The columns of a front where pandas is not installed: arrays by name, one value for each point."""
+    """The columns of a front if pandas is not installed: arrays by name, with one value per model."""
 
     def to_arrow(self) -> Any:
-        """The same as a ``pyarrow.Table``."""
+        """Convert the front to a ``pyarrow.Table``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of the front.
+        """
         import pyarrow
 
         return pyarrow.table(dict(self))
 
     def to_polars(self) -> Any:
-        """The same as a ``polars.DataFrame``."""
+        """Convert the front to a ``polars.DataFrame``.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of the front.
+        """
         import polars
 
         return polars.DataFrame(dict(self))
 
 
 def front_table(run: Run) -> Any:
-    """The front as a pandas frame, or as a dict of arrays where pandas is not installed."""
+    """The front as a pandas frame, or as a dict of arrays if pandas is not installed."""
     columns = run.columns()
     try:
+        from pandas import RangeIndex
+
         from fairfront._frame import FrontFrame
     except ImportError:
         return FrontDict(columns)
     frame = FrontFrame(columns)
-    frame.index.name = "point"
+    frame.index = RangeIndex(1, len(frame) + 1, name="model_id")
     return frame

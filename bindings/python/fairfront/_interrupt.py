@@ -1,4 +1,4 @@
-"""What Ctrl-C raises while a front is computed."""
+"""The exception that Ctrl-C raises while a front is computed."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ __all__ = ["Interrupted"]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed while a front was computed; what was found until then is not lost.
+    """Raised after Ctrl-C during the computation of a front; keeps the front found so far.
 
     Parameters
     ----------
-    message : str
-        What to say.
-    front : object
-        What was found.
+    message : str, default="interrupted"
+        The message of the exception.
+    front : object, default=None
+        The front found so far.
 
     Attributes
     ----------
     front : object
-        What was found: of a solver a :class:`fairfront.Front`.
+        The front found so far: a :class:`fairfront.Front` from a solver, ``front_`` from an estimator.
 
     Examples
     --------

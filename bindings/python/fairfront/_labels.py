@@ -1,4 +1,4 @@
-"""The target: two classes, one of which is decided for."""
+"""The target: two classes, one of which is favorable."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from fairfront._columns import is_missing, text
 
 
 def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
-    """The target as an array of one value for each row, checked.
+    """The checked target as an array with one value per row.
 
     Parameters
     ----------
     y : array-like
-        As given.
+        The target.
     n_rows : int
-        Rows of X.
+        The number of rows of X.
     estimator : str
-        Who asks, for messages.
+        The name of the caller, for messages.
     """
     if y is None:
         raise ValueError(f"{estimator} requires y to be passed, but the target y is None")
     array = np.asarray(y)
     if array.dtype.kind in "US" and isinstance(y, (list, tuple)):
-        # A NaN among texts would become one.
+        # numpy would convert a NaN among strings to a string.
         array = np.asarray(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
@@ -60,21 +60,21 @@ def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
         if isinstance(y, (list, tuple)):
             array = np.asarray(y)
     elif array.dtype.kind not in "iubUS":
-        raise ValueError(f"Unknown label type: {array.dtype}; y holds the classes of the rows.")
+        raise ValueError(f"Unknown label type: {array.dtype}; pass the classes of the rows as y.")
     return array
 
 
 def classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The classes in order; exactly two."""
+    """The two classes in sorted order."""
     try:
         found = np.unique(y)
     except TypeError as error:
-        raise TypeError("y holds values of different kinds; make them all strings or all numbers") from error
+        raise TypeError("y mixes values of different types; convert all of them to strings or numbers") from error
     return check_classes(found)
 
 
 def check_classes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Refuse other than two classes."""
+    """Reject any other number of classes than two."""
     if len(found) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: y has "
@@ -91,13 +91,13 @@ def check_classes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def positive(found: npt.NDArray[Any], pos_label: Any) -> Any:
-    """The class that is decided for: the last in order, unless another is asked for."""
+    """The favorable class: ``pos_label``, or the last class in sorted order."""
     if pos_label is None:
         return found[1]
     for label in found:
         if label == pos_label:
             return label
-    raise ValueError(f"pos_label={pos_label!r} is not a valid label: y has {list(found)}")
+    raise ValueError(f"pos_label={pos_label!r} is not a valid label: y has {list(found)}; choose one of these")
 
 
 def codes(y: npt.NDArray[Any], negative: Any, positive: Any) -> npt.NDArray[np.int64]:
@@ -107,12 +107,12 @@ def codes(y: npt.NDArray[Any], negative: Any, positive: Any) -> npt.NDArray[np.i
     if other.any():
         row = int(np.argmax(other))
         raise ValueError(
-            f"y has the label {y[row]!r} in row {row}, which is none of the classes {[negative, positive]}"
+            f"y has the label {y[row]!r} in row {row}, which is not one of the classes {[negative, positive]}"
         )
     return is_positive.astype(np.int64)
 
 
 def texts(negative: Any, positive: Any) -> tuple[str, str]:
-    """The classes as texts; 1 and "1" are told apart."""
+    """The classes as two different strings, also for 1 and "1"."""
     pair = text(negative), text(positive)
     return pair if pair[0] != pair[1] else (repr(negative), repr(positive))

@@ -1,4 +1,4 @@
-"""Metrics of groups, and what sets the groups apart."""
+"""Metrics by group, and the differences and ratios between groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAN = float("nan")
 
 
 def _pandas() -> Any:
-    """Import pandas; None where it is not installed."""
+    """Import pandas; ``None`` if it is not installed."""
     try:
         import pandas
     except ImportError:
@@ -30,24 +30,24 @@ def _pandas() -> Any:
 
 
 class _Feature:
-    """Which group each row belongs to."""
+    """The group of each row."""
 
     def __init__(self, name: Any, values: Iterable[Any], argument: str, n_rows: int) -> None:
         if not isinstance(name, str):
-            raise ValueError(f"{argument}: a name must be a string, found {name!r}")
+            raise ValueError(f"{argument}: a name must be a string, found {name!r}; rename the feature")
         rows = list(values)
         if len(rows) != n_rows:
-            raise ValueError(f"{argument}: '{name}' must hold one value a row, found {len(rows)} for {n_rows} rows")
+            raise ValueError(f"{argument}: '{name}' must have one value per row, found {len(rows)} for {n_rows} rows")
         if any(_is_missing(value) for value in rows):
             raise ValueError(f"{argument}: '{name}' has missing values; remove or replace them")
         self.name = name
-        levels = dict.fromkeys(rows)
+        groups = dict.fromkeys(rows)
         try:
-            self.levels = sorted(levels)
+            self.groups = sorted(groups)
         except TypeError:
-            # Values of several types have no order but that of the rows.
-            self.levels = list(levels)
-        codes = {level: code for code, level in enumerate(self.levels)}
+            # Values of several types cannot be sorted; they stay in the order of the rows.
+            self.groups = list(groups)
+        codes = {group: code for code, group in enumerate(self.groups)}
         self.codes: NDArray[np.int64] = np.fromiter((codes[v] for v in rows), np.int64, n_rows)
 
 
@@ -59,7 +59,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _listed(values: Any) -> list[Any]:
-    """Make a list of a column, with Python's own numbers."""
+    """Convert a column to a list with Python's numbers."""
     for method in ("to_list", "tolist"):
         if hasattr(values, method):
             made = getattr(values, method)()
@@ -68,9 +68,9 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feature]:
-    """Read features however they are given."""
+    """Read features of any accepted type."""
     if given is None:
-        raise ValueError(f"{argument} is None: give a list, array, Series, DataFrame or dict")
+        raise ValueError(f"{argument} is None; pass a list, array, Series, DataFrame or dict")
     named: list[tuple[Any, Any]]
     if isinstance(given, Mapping):
         named = list(given.items())
@@ -84,8 +84,8 @@ def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feat
             isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) > 0 for value in given
         ):
             raise ValueError(
-                f"{argument}: a list must hold one value a row; "
-                "give several features as an array, a DataFrame or a dict"
+                f"{argument}: a list must have one value per row; "
+                "pass several features as an array, a DataFrame or a dict"
             )
         array = np.asarray(given, dtype=object)
         array = array.reshape(-1) if array.size <= 1 else np.squeeze(array)
@@ -97,20 +97,20 @@ def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feat
 
 
 def _rows_by_key(features: list[_Feature], drawn: NDArray[np.int64] | None = None) -> dict[Key, NDArray[np.int64]]:
-    """Find the rows of each combination of levels, among all rows or those that were drawn."""
-    shape = [len(feature.levels) for feature in features]
+    """The rows of each combination of groups, among all rows or the drawn ones."""
+    shape = [len(feature.groups) for feature in features]
     codes = np.ravel_multi_index([feature.codes for feature in features], shape)
     if drawn is not None:
         codes = codes[drawn]
     order = np.argsort(codes, kind="stable")
     cuts = np.cumsum(np.bincount(codes, minlength=int(np.prod(shape))))[:-1]
-    keys = product(*(feature.levels for feature in features))
+    keys = product(*(feature.groups for feature in features))
     rows = order if drawn is None else drawn[order]
     return dict(zip(keys, np.split(rows, cuts), strict=True))
 
 
 class _Metric:
-    """A function of labels, predictions and parameters with one value a row."""
+    """A function of labels, predictions and parameters that have one value per row."""
 
     def __init__(self, function: Any, name: str | None, params: Mapping[str, Any], n_rows: int) -> None:
         if not callable(function):
@@ -124,7 +124,7 @@ class _Metric:
             self.params[param] = np.asarray(values)
             if len(self.params[param]) != n_rows:
                 raise ValueError(
-                    f"sample_params: '{param}' must hold one value a row, "
+                    f"sample_params: '{param}' must have one value per row, "
                     f"found {len(self.params[param])} for {n_rows} rows"
                 )
 
@@ -134,14 +134,14 @@ class _Metric:
 
 
 def _numbers(values: Iterable[Any], errors: Errors) -> list[Any]:
-    """Keep the numbers that are there."""
+    """The values that are numbers and not NaN."""
     kept = []
     for value in values:
         if value is not None and not np.isscalar(value):
             if errors == "raise":
                 raise ValueError(
-                    "a metric gave something that is not a number, which cannot be compared; "
-                    "leave it out, or use errors='coerce'"
+                    "a metric returned a value that is not a number, so groups cannot be compared; "
+                    "remove the metric, or set errors='coerce'"
                 )
             continue
         if value is not None and value == value:
@@ -155,33 +155,35 @@ def _divided(a: Any, b: Any) -> float:
 
 
 class MetricFrame:
-    """Metrics of every group, and what sets the groups apart.
+    """Metrics by group, with differences, ratios and intervals.
 
     Parameters
     ----------
     metrics : callable or dict of str to callable
-        What to compute: functions of labels, predictions, and what `sample_params` gives them.
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions.
+        The metrics: functions of labels, predictions and the arguments in ``sample_params``.
+    y_true : array-like of shape (n_rows,)
+        The labels.
+    y_pred : array-like of shape (n_rows,)
+        The predictions.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row; several features make a group of every combination of their values.
-    control_features : array-like, Series, DataFrame or dict, optional
-        Features within whose values groups are compared.
-    sample_params : dict, optional
-        Further arguments of the metrics with one value a row, weights say: name to values; where
-        `metrics` is a dict, name of the metric to such a dict.
-    n_boot : int, optional
-        Redraws of the rows, for intervals.
-    ci_quantiles : list of float, optional
-        Quantiles over the redraws that the ``_ci`` properties give; by default 0.025 and 0.975.
+        The group of each row. Several features make one group per combination of their values.
+    control_features : array-like, Series, DataFrame or dict, default=None
+        Features that split the rows; groups are compared within each value of these features.
+    sample_params : dict, default=None
+        Additional arguments of the metrics with one value per row, such as weights: a dict of name to values. If
+        ``metrics`` is a dict, a dict of metric name to such a dict.
+    n_boot : int, default=None
+        The number of redraws of the rows, for intervals. By default, no intervals are computed.
+    ci_quantiles : list of float, default=None
+        The quantiles over the redraws for the ``_ci`` properties. By default, 0.025 and 0.975.
     random_state : int, Generator or None, default=0
-        Seed of the redraws.
+        The seed of the redraws.
 
     Notes
     -----
-    Results are pandas objects where pandas is installed. Where it is not, a Series is a dict of group
-    to value and a DataFrame a dict of metric to such a dict; groups of several features are tuples.
-    Combinations of values that no row has are there, as NaN.
+    Results are pandas objects if pandas is installed. Without pandas, a Series is a dict of group to value, and a
+    DataFrame is a dict of metric to such a dict; groups of several features are tuples. Combinations of values that no
+    row has are included as NaN.
 
     Examples
     --------
@@ -212,7 +214,7 @@ class MetricFrame:
         if len(true) != len(pred):
             raise ValueError(f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}")
         if len(true) == 0:
-            raise ValueError("no rows: y_true and y_pred are empty")
+            raise ValueError("no rows: y_true and y_pred are empty; pass at least one row")
         self._alone = not isinstance(metrics, Mapping)
         made = _metrics(metrics, sample_params, len(true))
         sensitive = _features(sensitive_features, "sensitive_features", "sensitive_feature_", len(true))
@@ -222,7 +224,7 @@ class MetricFrame:
         names = [feature.name for feature in (*control, *sensitive)]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"'{name}' is the name of more than one feature")
+                raise ValueError(f"'{name}' is the name of more than one feature; rename one of them")
         self._names, self._n_control = names, len(control)
         self._metrics = [metric.name for metric in made]
         whole: dict[Key, NDArray[np.int64]] = {(): np.arange(len(true))}
@@ -248,75 +250,77 @@ class MetricFrame:
 
     @property
     def sensitive_levels(self) -> list[str]:
-        """Names of the sensitive features."""
+        """The names of the sensitive features."""
         return self._names[self._n_control :]
 
     @property
     def control_levels(self) -> list[str] | None:
-        """Names of the control features; None without any."""
+        """The names of the control features; ``None`` if there are none."""
         return self._names[: self._n_control] or None
 
     @property
     def by_group(self) -> Any:
-        """Each metric of each group: a Series for one metric, a DataFrame for several."""
+        """Each metric by group: a Series for one metric, a DataFrame for several."""
         return self._table(self._by_group, self._names)
 
     @property
     def overall(self) -> Any:
-        """Each metric of all rows, or of those of each control value."""
+        """Each metric on all rows, or on the rows of each control value."""
         return self._shown(self._overall)
 
     @property
     def n_boot(self) -> int | None:
-        """Redraws of the rows; None without intervals."""
+        """The number of redraws of the rows; ``None`` without intervals."""
         return self._n_boot
 
     @property
     def ci_quantiles(self) -> list[float] | None:
-        """The quantiles of the ``_ci`` properties; None without intervals."""
+        """The quantiles of the ``_ci`` properties; ``None`` without intervals."""
         return self._ci_quantiles if self._n_boot else None
 
     @property
     def by_group_ci(self) -> list[Any]:
         """Quantiles of :attr:`by_group` over the redraws, one table per quantile."""
         found = self._quantiles(lambda frame: frame._by_group)
-        return [self._table(of_level, self._names) for of_level in found]
+        return [self._table(quantile, self._names) for quantile in found]
 
     @property
     def overall_ci(self) -> list[Any]:
         """Quantiles of :attr:`overall` over the redraws, one per quantile."""
-        return [self._shown(of_level) for of_level in self._quantiles(lambda frame: frame._overall)]
+        return [self._shown(quantile) for quantile in self._quantiles(lambda frame: frame._overall)]
 
     def difference_interval(self, confidence: float = 0.95) -> Any:
-        """Find the ends between which the largest difference between groups lies.
+        """Compute an interval for the largest difference between groups.
 
-        A difference is a maximum, which is higher in redraws than in the population, so quantiles of it mislead.
-        The interval comes from the signed differences of all pairs of groups, jointly.
+        A difference is a maximum, which is higher in redraws than in the population, so its quantiles are too high.
+        The interval comes jointly from the signed differences of all pairs of groups. It needs ``n_boot``.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Share of samples in which the interval is to hold the difference.
+            The confidence of the interval: the share of samples in which it contains the difference.
 
         Returns
         -------
         list
-            The lower and the upper end, each as :attr:`overall`.
+            The lower and the upper end, each in the form of :attr:`overall`.
         """
         return self._interval(confidence, lambda a, b: a - b, lambda v: v)
 
     def ratio_interval(self, confidence: float = 0.95) -> Any:
-        """Find the ends between which the smallest ratio of two groups lies, likewise on the log scale.
+        """Compute an interval for the smallest ratio of two groups.
+
+        The method is the same as for :meth:`difference_interval`, on the log scale. It needs ``n_boot``.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Share of samples in which the interval is to hold the ratio.
+            The confidence of the interval: the share of samples in which it contains the ratio.
 
         Returns
         -------
         list
-            The lower and the upper end, each as :attr:`overall`.
+            The lower and the upper end, each in the form of :attr:`overall`.
         """
 
         def logs(a: Any, b: Any) -> Any:
@@ -327,25 +331,25 @@ class MetricFrame:
         return [high, low]
 
     def _quantiles(self, of: Callable[[MetricFrame], dict[str, dict[Key, Any]]]) -> list[dict[str, dict[Key, Any]]]:
-        """Quantiles over the redraws, number by number."""
+        """Quantiles over the redraws, for each number."""
         if not self._redrawn:
-            raise ValueError("n_boot: give a number of redraws to MetricFrame for intervals")
-        levels = self._ci_quantiles
-        found: list[dict[str, dict[Key, Any]]] = [{metric: {} for metric in self._metrics} for _ in levels]
+            raise ValueError("n_boot is None, but intervals need redraws; pass a number of redraws to MetricFrame")
+        quantiles = self._ci_quantiles
+        found: list[dict[str, dict[Key, Any]]] = [{metric: {} for metric in self._metrics} for _ in quantiles]
         for metric in self._metrics:
             for key in of(self)[metric]:
                 numbers = _numbers((of(frame)[metric][key] for frame in self._redrawn), "coerce")
-                values = np.quantile(numbers, levels) if numbers else [_NAN] * len(levels)
-                for level, value in zip(found, values, strict=True):
-                    level[metric][key] = float(value)
+                values = np.quantile(numbers, quantiles) if numbers else [_NAN] * len(quantiles)
+                for table, value in zip(found, values, strict=True):
+                    table[metric][key] = float(value)
         return found
 
     def _interval(self, confidence: float, apart: Callable[[Any, Any], Any], back: Callable[[Any], Any]) -> list[Any]:
-        """The ends of the largest absolute contrast of two groups."""
+        """The ends of the interval for the largest absolute contrast of two groups."""
         if not 0 < confidence < 1:
             raise ValueError(f"confidence={confidence!r}: expected a number between 0 and 1")
         if not self._redrawn:
-            raise ValueError("n_boot: give a number of redraws to MetricFrame for intervals")
+            raise ValueError("n_boot is None, but intervals need redraws; pass a number of redraws to MetricFrame")
         ends: list[dict[str, dict[Key, Any]]] = [{}, {}]
         redrawn = [list(frame._cells()) for frame in self._redrawn]
         for at, (metric, control, values) in enumerate(self._cells()):
@@ -369,73 +373,73 @@ class MetricFrame:
         return [self._shown(end) for end in ends]
 
     def group_min(self, errors: Errors = "raise") -> Any:
-        """Find the smallest value over the groups; NaN does not count.
+        """Compute the smallest value over the groups, ignoring NaN.
 
         Parameters
         ----------
         errors : {"raise", "coerce"}, default="raise"
-            Whether metrics that are no numbers are an error or NaN.
+            Whether metrics that are not numbers raise an error or count as NaN.
 
         Returns
         -------
         scalar, Series or DataFrame
-            As :attr:`overall`.
+            The value of each metric, in the form of :attr:`overall`.
         """
         return self._shown(self._extreme(min, errors))
 
     def group_max(self, errors: Errors = "raise") -> Any:
-        """Find the largest value over the groups; NaN does not count.
+        """Compute the largest value over the groups, ignoring NaN.
 
         Parameters
         ----------
         errors : {"raise", "coerce"}, default="raise"
-            Whether metrics that are no numbers are an error or NaN.
+            Whether metrics that are not numbers raise an error or count as NaN.
 
         Returns
         -------
         scalar, Series or DataFrame
-            As :attr:`overall`.
+            The value of each metric, in the form of :attr:`overall`.
         """
         return self._shown(self._extreme(max, errors))
 
     def difference(self, method: Method = "between_groups", errors: Errors = "coerce") -> Any:
-        """Find the largest difference: of two groups, or of a group and all rows.
+        """Compute the largest difference between two groups, or between a group and all rows.
 
         Parameters
         ----------
         method : {"between_groups", "to_overall"}, default="between_groups"
-            What groups are compared with.
+            Whether to compare groups with each other or with all rows.
         errors : {"raise", "coerce"}, default="coerce"
-            Whether metrics that are no numbers are an error or NaN.
+            Whether metrics that are not numbers raise an error or count as NaN.
 
         Returns
         -------
         scalar, Series or DataFrame
-            As :attr:`overall`.
+            The value of each metric, in the form of :attr:`overall`.
         """
         return self._shown(self._differences(method, errors))
 
     def ratio(self, method: Method = "between_groups", errors: Errors = "coerce") -> Any:
-        """Find the smallest ratio, at most 1: of two groups, or of a group and all rows.
+        """Compute the smallest ratio, at most 1, of two groups, or of a group and all rows.
 
         Parameters
         ----------
         method : {"between_groups", "to_overall"}, default="between_groups"
-            What groups are compared with.
+            Whether to compare groups with each other or with all rows.
         errors : {"raise", "coerce"}, default="coerce"
-            Whether metrics that are no numbers are an error or NaN.
+            Whether metrics that are not numbers raise an error or count as NaN.
 
         Returns
         -------
         scalar, Series or DataFrame
-            As :attr:`overall`.
+            The value of each metric, in the form of :attr:`overall`.
         """
         return self._shown(self._ratios(method, errors))
 
-    # Plain numbers: metric to control value to number
+    # Results as plain numbers: metric to control value to number
 
     def _cells(self) -> Iterable[tuple[str, Key, list[Any]]]:
-        """Go through the values of all groups, by metric and control value."""
+        """The values of all groups, by metric and control value."""
         for metric, by_group in self._by_group.items():
             for control in self._overall[metric]:
                 n = self._n_control
@@ -480,10 +484,10 @@ class MetricFrame:
             found.setdefault(metric, {})[control] = ratio
         return found
 
-    # What a person gets
+    # Results as pandas objects
 
     def _shown(self, found: dict[str, dict[Key, Any]]) -> Any:
-        """Show results by control value; as they are without control features."""
+        """Results by control value, or plain results without control features."""
         if self._n_control:
             return self._table(found, self._names[: self._n_control])
         plain = {metric: values[()] for metric, values in found.items()}
@@ -509,7 +513,7 @@ class MetricFrame:
         frame = pandas.DataFrame(data, index=index, columns=self._metrics)
         kinds = {dtype.kind for dtype in frame.dtypes}
         if kinds == {"i", "f"}:
-            # Counts beside rates: one kind of number in a table.
+            # A table with counts and rates has one type of number.
             frame = frame.astype(float)
         return frame[self._metrics[0]] if self._alone else frame
 
@@ -527,31 +531,31 @@ def _metrics(
     unknown = [name for name in params if name not in metrics]
     if unknown:
         raise ValueError(
-            f"sample_params: {unknown[0]!r} is none of the metrics; there are {', '.join(map(repr, metrics))}"
+            f"sample_params: {unknown[0]!r} is not one of the metrics; choose from {', '.join(map(repr, metrics))}"
         )
     if not metrics:
-        raise ValueError("metrics: there is none")
+        raise ValueError("metrics must not be empty; pass at least one metric")
     made = []
     for name, function in metrics.items():
         own = params.get(name, {})
         if not isinstance(own, Mapping):
-            raise ValueError(f"sample_params: {name!r} must be a dict, one entry a parameter")
+            raise ValueError(f"sample_params: {name!r} must be a dict with one entry per parameter")
         made.append(_Metric(function, name, own, n_rows))
     return made
 
 
 def _redraws(n_boot: int | None, quantiles: Iterable[float] | None) -> tuple[int | None, list[float]]:
-    """Check what intervals are asked for."""
+    """Check the parameters of intervals."""
     if n_boot is None:
         if quantiles is not None:
-            raise ValueError("ci_quantiles: give n_boot, a number of redraws, as well")
+            raise ValueError("ci_quantiles is set without n_boot; pass n_boot, the number of redraws")
         return None, []
     if isinstance(n_boot, bool) or not isinstance(n_boot, (int, np.integer)) or n_boot < 1:
         raise ValueError(f"n_boot={n_boot!r}: expected a whole number of at least 1")
-    levels = [0.025, 0.975] if quantiles is None else [float(level) for level in quantiles]
-    if not levels or not all(0 < level < 1 for level in levels):
-        raise ValueError(f"ci_quantiles={levels!r}: expected numbers between 0 and 1")
-    return int(n_boot), levels
+    chosen = [0.025, 0.975] if quantiles is None else [float(quantile) for quantile in quantiles]
+    if not chosen or not all(0 < quantile < 1 for quantile in chosen):
+        raise ValueError(f"ci_quantiles={chosen!r}: expected numbers between 0 and 1")
+    return int(n_boot), chosen
 
 
 def _check(errors: str, method: str = "between_groups") -> None:

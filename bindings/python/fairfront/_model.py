@@ -13,58 +13,65 @@ from fairfront._predict import Decides
 
 
 class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[misc]
-    """One model of a front: what ``FairFrontClassifier.select`` hands out.
+    """One model of a front, as ``FairFrontClassifier.select`` returns it.
 
-    It is an estimator of its own: ``fit`` finds the front of other rows and chooses from it by the same rule, so
-    that a compromise once chosen can be fitted again, cross-validated and put into pipelines.
+    It is also an estimator: ``fit`` computes the front of other rows and chooses a model by the same rule. A choice can
+    therefore be fitted again, cross-validated and used in pipelines. Use at most one of ``best``, ``knee``, ``regret``,
+    ``weights`` and ``model_id``.
 
     Parameters
     ----------
-    front : FairFrontClassifier, optional
-        How the front is found; by default a ``FairFrontClassifier()``.
-    require : str or list of str, optional
-        What the model has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``; the limit may
-        be a percentage, as in ``">= 80%"``.
+    front : FairFrontClassifier, default=None
+        The estimator that computes the front. Its own ``require`` and ``best`` are ignored. By default,
+        ``FairFrontClassifier()``.
+    require : str or list of str, default=None
+        Requirements that the model has to meet on new people, for example
+        ``"demographic_parity_ratio(sex) >= 0.8"``. The limit may be a percentage, as in ``">= 80%"``.
     confidence : float or None, default=0.95
-        Confidence of the certificate. None checks ``require`` without a test.
+        The confidence of the certificate. ``None`` checks ``require`` without a test.
     exact : bool, default=False
-        Whether finite-sample tests certify.
-    best : str, optional
-        The measure or objective in which it is the best; by default the accuracy.
+        Whether to certify with finite-sample tests, which need more rows.
+    best : str, default=None
+        The measure or objective by which the model is the best. By default, the accuracy.
     knee : bool, default=False
-        Take the knee instead: the model farthest below the straight line (for three or more objectives the plane)
-        through the ends of the front, each value scaled to its range.
+        Whether to choose the knee: the model farthest below the straight line (for three or more objectives, the
+        plane) through the ends of the front, with each value scaled to its range.
     regret : bool, default=False
-        Take the point whose largest loss, in what the front is judged by, is least.
-    weights : dict, optional
-        Take the least weighted sum of these measures or objectives.
-    point : int, optional
-        Take this row of the front's table.
+        Whether to choose the model with the smallest worst-case regret: its largest scaled distance from the best
+        value, over all values that the front compares, is smallest.
+    weights : dict, default=None
+        Weights of measures or objectives by name. The model with the smallest weighted sum is chosen.
+    model_id : int, default=None
+        The id of the model in the front. Ids start at 1.
 
     Attributes
     ----------
-    point_ : int
-        Row of the front's table.
+    model_id_ : int
+        The id of the model in the front.
     reason_ : str
-        Why it was chosen.
+        Why this model was chosen.
     selection_ : dict
-        How it was chosen, and what it costs.
+        The rule and the reason of the choice, and the price of the model.
     certificate_ : dict or None
-        What was required of the model, and whether that is certified; None if nothing was required.
+        The requirements on the model and whether they are certified; ``None`` if ``require`` is ``None``.
     values_ : dict
-        Its objectives and measures, by the names of the front's columns.
+        The objectives and measures of the model, by the names of the columns of ``FairFrontClassifier.front_``.
     coefficients_ : dict
-        What each encoded feature adds to the score.
+        The coefficient of each encoded feature.
     intercept_ : float
-        Added to every score.
+        The intercept, which is added to every score.
+    calibration_ : dict
+        The slope and the intercept that turn the score of the positive class into its log odds.
+    probability_threshold_ : float
+        The probability of the positive class at which decisions change; 0.5 without validation rows.
     classes_ : ndarray of shape (2,)
-        The classes.
+        The classes in sorted order.
     pos_label_ : label
-        The class that is decided for.
+        The favorable class.
     n_features_in_ : int
-        Columns of X.
+        The number of columns of X.
     feature_names_in_ : ndarray of str
-        Their names, where X had some.
+        The names of the columns of X. Defined only if X has names that are strings.
 
     Examples
     --------
@@ -90,7 +97,7 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         knee: bool = False,
         regret: bool = False,
         weights: dict[str, float] | None = None,
-        point: int | None = None,
+        model_id: int | None = None,
     ) -> None:
         self.front = front
         self.require = require
@@ -100,37 +107,48 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         self.knee = knee
         self.regret = regret
         self.weights = weights
-        self.point = point
+        self.model_id = model_id
 
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> FairClassifier:
-        """Find the front of these rows and choose a model of it.
+        """Compute the front of the given rows, and choose a model from it.
 
         Parameters
         ----------
-        X : array, sparse matrix, frame, table with the Arrow interface, or path
-            Rows to learn from, or the path of a file whose columns the others name.
-        y : array-like of shape (n_samples,), or str
-            The classes, two of them.
-        sensitive_features : list, array, series, frame or dict, optional
-            Groups of the rows, for one or several attributes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The training rows, of shape (n_samples, n_features). If X is the path of a CSV or Parquet file, or a list of
+            paths, ``y``, ``sensitive_features`` and ``sample_weight`` name columns of the file.
+        y : array-like of shape (n_samples,), or str, default=None
+            The classes of the rows. There must be two classes. ``None`` is an error.
+        sensitive_features : list, array, Series, DataFrame or dict, default=None
+            The groups of the rows, for one or several attributes, which keep their names.
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            The weights of the rows. By default, all rows have the same weight.
 
         Returns
         -------
-        FairClassifier
-            Itself.
+        self : FairClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, if more than one rule is set, or if no model meets or can be certified for
+            ``require``.
+        TimeoutError
+            If the time limit of ``front`` passes before the first model is found.
+        Interrupted
+            After Ctrl-C. The model is chosen from the front found so far.
         """
         self._check_rule()
         front = FairFrontClassifier() if self.front is None else self.front._unfitted()
-        # The rule of this estimator chooses; the front's own must not fail on its behalf.
+        # This estimator's rule chooses the model, so the rule of the front must not fail.
         front.set_params(require=None, best="accuracy")
         try:
             front.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         except BaseException:
-            # What was found before it was interrupted is a front too.
+            # The front found before the interruption is usable.
             if front.__sklearn_is_fitted__():
                 self._take(front, before=True)
             raise
@@ -138,14 +156,14 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         return self
 
     def _check_rule(self) -> None:
-        given = [self.best is not None, self.knee, self.regret, self.weights is not None, self.point is not None]
+        given = [self.best is not None, self.knee, self.regret, self.weights is not None, self.model_id is not None]
         if sum(map(bool, given)) > 1:
-            raise ValueError("choose by one of best, knee, regret, weights and point")
+            raise ValueError("more than one rule is set; set only one of best, knee, regret, weights and model_id")
         if self.weights is not None and not self.weights:
-            raise ValueError("weights={}: give at least one measure or objective with its weight")
+            raise ValueError("weights={}: expected at least one weight; pass a measure or objective with its weight")
 
     def _take(self, front: FairFrontClassifier, *, before: bool) -> None:
-        """Become a model of a front that is fitted; ``before`` says that the requirement was stated before the fit."""
+        """Take over a model of a fitted front; ``before`` means that the requirement was stated before the fit."""
         self._check_rule()
         weights = self.weights and ",".join(f"{name}={float(weight)!r}" for name, weight in self.weights.items())
         selection = front._choose(
@@ -157,15 +175,15 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
             knee=self.knee,
             regret=self.regret,
             weights=weights,
-            point=self.point,
+            model_id=self.model_id,
         )
         self._run = front._run
-        self.point_ = self._point = point = int(selection["id"])
+        self.model_id_ = self._model_id = int(selection["model_id"])
         self.selection_ = selection
         self.reason_ = str(selection["reason"])
         self.certificate_ = selection["certificate"]
-        self.values_ = {name: float(values[point]) for name, values in front._run.columns().items()}
-        *coefficients, intercept = front._run.parameters()[point].tolist()
+        self.values_ = {name: float(values[self.model_id_ - 1]) for name, values in front._run.columns().items()}
+        *coefficients, intercept = front._run.parameters()[self.model_id_ - 1].tolist()
         self.coefficients_ = dict(zip(front._run.features, coefficients, strict=True))
         self.intercept_ = float(intercept)
         self._become(front._looks)
@@ -174,68 +192,68 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         return None if self.front is None else self.front.n_jobs
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, force: bool = True) -> bytes:
-        """Give the model as an ONNX graph, from raw columns to decisions.
+        """Export the model as an ONNX graph, from raw columns to decisions.
 
         Parameters
         ----------
-        path : str or path, optional
-            Where to write it too.
+        path : str or path-like, default=None
+            The path of a file to write the graph to. By default, no file is written.
         force : bool, default=True
-            Whether a file that is there is replaced.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         bytes
-            The graph.
+            The serialized graph.
         """
         return self.export("onnx", path, force=force)
 
     def export(self, format: str, path: str | os.PathLike[str] | None = None, *, force: bool = True) -> bytes:
-        """Give the model for other programs.
+        """Export the model for programs that do not use fairfront.
 
         Parameters
         ----------
         format : {"onnx", "sql", "table"}
-            An ONNX graph, a SELECT statement, or the coefficients as CSV.
-        path : str or path, optional
-            Where to write it too.
+            The format: an ONNX graph, a SELECT statement, or the coefficients as CSV.
+        path : str or path-like, default=None
+            The path of a file to write the model to. By default, no file is written.
         force : bool, default=True
-            Whether a file that is there is replaced.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         bytes
-            What a file of this format holds.
+            The content of a file in this format.
         """
         from fairfront._files import write_bytes
 
         self._check_fitted()
-        exported = self._run.export(self.point_, type(self).__name__, format)
+        exported = self._run.export(self.model_id_, type(self).__name__, format)
         if path is not None:
             write_bytes(path, exported, force=force)
         return exported
 
     def to_json(self) -> str:
-        """Give the model file that the command reads: ``fairfront predict MODEL FILE -o OUT``.
+        """Convert the model to the JSON of a model file, for ``fairfront predict MODEL FILE -o OUT``.
 
         Returns
         -------
         str
-            The model as JSON.
+            The content of the model file.
         """
         self._check_fitted()
         certificate = self.certificate_ and json.dumps(self.certificate_)
-        return self._run.model(self.point_, type(self).__name__, certificate)
+        return self._run.model(self.model_id_, type(self).__name__, certificate)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the model file of ``to_json``.
+        """Write a model file with the content of ``to_json``.
 
         Parameters
         ----------
-        path : str or path
-            Where.
+        path : str or path-like
+            The path of the file.
         force : bool, default=False
-            Whether a file that is there is replaced.
+            Whether to overwrite an existing file.
         """
         from fairfront._files import write_text
 
@@ -243,7 +261,7 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         said = str(super().__repr__(*args, **kwargs))
-        return f"{said}\n# point {self.point_}: {self.reason_}" if self.__sklearn_is_fitted__() else said
+        return f"{said}\n# model {self.model_id_}: {self.reason_}" if self.__sklearn_is_fitted__() else said
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

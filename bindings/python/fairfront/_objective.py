@@ -1,4 +1,4 @@
-"""An objective of your own, among those that fairfront has."""
+"""Objectives written in Python."""
 
 import math
 from collections.abc import Callable
@@ -19,38 +19,39 @@ Outer: TypeAlias = Callable[[Floats], tuple[float, npt.ArrayLike]]
 class Objective:
     """A smooth function of sample means, f = h(E[s(score, row)]), written in Python.
 
-    It stands beside the objectives that fairfront has, in a :class:`fairfront.Problem` or in
-    ``FairFrontClassifier(objectives=[...])``. E is the mean over rows, by their weights.
+    Use it together with built-in objectives, in a :class:`fairfront.Problem` or in
+    ``FairFrontClassifier(objectives=[...])``. E is the weighted mean over rows.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        The name of the objective.
     statistics : callable
-        ``statistics(scores, rows)`` returns ``(s, ds)``: the statistics of each row and their
-        derivatives by its score. ``scores`` has shape ``(n_rows, n_points)``, one column a model; ``s``
-        and ``ds`` have shape ``(n_means, n_rows, n_points)``, or that of ``scores`` where there is one
-        mean. ``rows.labels`` are -1 or +1, ``rows.weights`` their weights, ``rows.groups("sex")`` their
-        groups (positions in ``rows.group_names("sex")``, -1 where unknown). Weights are applied for you.
-    outer : callable, optional
-        h: ``outer(means)`` returns its value and its derivative by the means, of shape ``(n_means,)``.
-        Without it the objective is the mean itself: such an objective can be the loss, the first of a
-        problem.
+        ``statistics(scores, rows)`` returns ``(s, ds)``: the statistics of each row and their derivatives with
+        respect to its score. ``scores`` has shape ``(n_rows, n_models)``, one column per model. ``s`` and ``ds`` have
+        shape ``(n_means, n_rows, n_models)``, or the shape of ``scores`` if ``n_means`` is 1. ``rows`` is a
+        :class:`fairfront.Rows`: ``rows.labels`` are -1 or 1, ``rows.weights`` are the weights, and
+        ``rows.groups("sex")`` are the groups (positions in ``rows.group_names("sex")``, -1 if unknown). fairfront
+        applies the weights.
+    outer : callable, default=None
+        The function h: ``outer(means)`` returns its value and its derivative with respect to the means, of shape
+        ``(n_means,)``. By default, the objective is the mean itself; such an objective can be the loss, which is the
+        first objective of a problem.
     n_means : int, default=1
-        Length of s.
-    attribute : str, optional
-        The sensitive attribute whose groups it compares: rows without a known group take no part, and
-        mini-batches have rows of all groups.
-    label : {-1, 1}, optional
-        With an attribute: only rows with this label take part.
+        The length of s.
+    attribute : str, default=None
+        The sensitive attribute whose groups the objective compares. Rows without a known group are then ignored, and
+        mini-batches contain rows of all groups.
+    label : {-1, 1}, default=None
+        The label of the rows to use; the others are ignored. Needs ``attribute``.
     penalty : float, default=0.0
-        λ of (λ/2)‖c‖², which is added; c are the coefficients without the intercept.
+        The factor λ of the penalty (λ/2)‖c‖², which is added. c are the coefficients without the intercept.
 
     Notes
     -----
-    The callables see a tile of rows at a time (at most 64 rows, 32 models), from several threads. What
-    they raise ends the work and comes back unchanged. Who has values and gradients of whole objectives,
-    by automatic differentiation say, gives these to :meth:`fairfront.Problem.from_functions` instead.
+    The callables are called with a tile of rows at a time (at most 64 rows and 32 models), from several threads. An
+    exception in a callable ends the computation and reaches you unchanged. If you have values and gradients of whole
+    objectives, for example by automatic differentiation, use :meth:`fairfront.Problem.from_functions` instead.
 
     Examples
     --------
@@ -78,20 +79,20 @@ class Objective:
         penalty: float = 0.0,
     ) -> None:
         if not (isinstance(name, str) and name):
-            raise ValueError(f"name is {name!r}; it must be a text")
-        for what, function in (("statistics", statistics), ("outer", outer)):
-            if not callable(function) and (function is not None or what == "statistics"):
-                raise TypeError(f"{what} is {function!r}; it must be callable")
+            raise ValueError(f"name is {name!r}; pass a string that is not empty")
+        for parameter, function in (("statistics", statistics), ("outer", outer)):
+            if not callable(function) and (function is not None or parameter == "statistics"):
+                raise TypeError(f"{parameter} is {function!r}; pass a callable")
         if n_means < 1:
             raise ValueError(f"n_means is {n_means}; it must be at least 1")
         if outer is None and n_means != 1:
-            raise ValueError(f"{n_means} means need an outer function that makes one number of them")
+            raise ValueError(f"n_means is {n_means}, but outer is None; pass an outer function of the means")
         if label not in (None, -1, 1):
             raise ValueError(f"label is {label!r}; it must be -1, 1 or None")
         if label is not None and attribute is None:
-            raise ValueError("a label needs an attribute whose groups are compared")
+            raise ValueError("label is set without an attribute; pass the attribute of the groups to compare")
         if not (math.isfinite(penalty) and penalty >= 0):
-            raise ValueError(f"penalty is {penalty}; it must be a number that is not negative")
+            raise ValueError(f"penalty is {penalty}; it must be finite and at least 0")
         self.name = name
         self.statistics = statistics
         self.outer = outer

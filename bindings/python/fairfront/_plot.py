@@ -1,8 +1,10 @@
-"""The front drawn with matplotlib."""
+"""Plots of a front with matplotlib."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from fairfront._classifier import FairFrontClassifier
@@ -14,30 +16,30 @@ def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "plot() draws with matplotlib, which is not installed; install it, or use report()"
+            "plot() needs matplotlib, which is not installed; install matplotlib, or use report()"
         ) from error
     x, y = x or _usual(front, 1), y or _usual(front, 0)
     table = front.front_
     for name in (x, y):
         if name not in table:
-            raise ValueError(f"front_ has no column {name!r}; look at clf.front_.columns")
+            raise ValueError(f"front_ has no column {name!r}; choose one of clf.front_.columns")
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     ax.scatter(table[x], table[y], s=14, label="front")
     unmitigated = front.unmitigated_
     ax.scatter([unmitigated[x]], [unmitigated[y]], marker="D", color="tab:gray", label="unmitigated")
-    at = front._point
-    if at is not None:
-        ax.scatter([table[x][at]], [table[y][at]], s=90, facecolors="none", edgecolors="tab:red", label="in use")
+    if front._model_id is not None:
+        in_use = [[np.asarray(table[name])[front._model_id - 1]] for name in (x, y)]
+        ax.scatter(*in_use, s=90, facecolors="none", edgecolors="tab:red", label="in use")
     ax.set(xlabel=x, ylabel=y)
     ax.legend()
     return ax
 
 
 def _usual(front: FairFrontClassifier, at: int) -> str:
-    """The column that the front is judged by, on the rows that decide."""
+    """The column of a value that the front compares, on validation rows if there are any."""
     run = front._run
-    # The front is judged by what is to be minimised; people read the accuracy.
+    # The front minimizes 1 - accuracy; the plot shows the accuracy.
     measures = ["accuracy" if name == "1 - accuracy" else name for name in run.measures]
     names = measures or run.objectives
     at = min(at, len(names) - 1)

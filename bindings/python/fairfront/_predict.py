@@ -1,4 +1,4 @@
-"""What fitted estimators share: the model in use, and how it decides."""
+"""The base of fitted estimators: predictions of the model in use."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Looks:
-    """What rows looked like when a front was found: what has to be the same when they are scored."""
+    """The classes and columns of the training rows, which rows to be scored must match."""
 
     classes: npt.NDArray[Any]
     positive: Any
     n_features: int
-    #: Names as a frame has them, where X had some.
+    #: The names of the columns, if X has names.
     names: npt.NDArray[Any] | None
-    #: Whether columns are taken by name, and others may be there: those of files.
+    #: Whether columns are found by name among others, as for files.
     by_name: bool = False
 
     @classmethod
     def of_run(cls, run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
-        """What rows of files look like to the models of a run: these take the columns that they use."""
+        """The columns that the models of a run use, found by name."""
         columns = [name for name, _ in run.inputs]
         return cls(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
 
     @classmethod
     def of_files(cls, dataset: Dataset, run: Run) -> Looks:
-        """The same, with the classes of the files, which are texts."""
+        """The same, with the classes of the files, which are strings."""
         positive = dataset.positive
         others = [value for value in dataset.target_values if value != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
         return cls.of_run(run, np.sort(np.asarray([negative, positive])), positive)
 
-    def align(self, features: _columns.Features, who: str) -> None:
-        """Refuse other columns than these, and call those of arrays as frames call them, or the other way round."""
+    def align(self, features: _columns.Features, estimator: str) -> None:
+        """Reject other columns than these, and rename columns if only one side has names."""
         names, found = self.names, features.names_in
         if self.by_name and names is not None and found is not None:
             there = set(found)
@@ -54,14 +54,15 @@ class Looks:
             _compare(list(names), list(found))
         elif (names is None) != (found is None):
             said = (
-                f"X has feature names, but {who} was fitted without feature names"
+                f"X has feature names, but {estimator} was fitted without feature names"
                 if names is None
-                else f"X does not have valid feature names, but {who} was fitted with feature names"
+                else f"X does not have valid feature names, but {estimator} was fitted with feature names"
             )
             warnings.warn(said, UserWarning, stacklevel=5)
         if features.n_features != self.n_features:
             raise ValueError(
-                f"X has {features.n_features} features, but {who} is expecting {self.n_features} features as input."
+                f"X has {features.n_features} features, but {estimator} is expecting {self.n_features} features as "
+                "input."
             )
         if (names is None) != (found is None):
             features.columns.rename(
@@ -70,15 +71,15 @@ class Looks:
 
 
 class Decides:
-    """Decisions, scores and probabilities of one point of a front."""
+    """Decisions, scores and probabilities of one model of a front."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    #: The class that is decided for.
+    #: The favorable class.
     pos_label_: Any
-    #: The run whose point decides, which one it is, and what its rows looked like.
+    #: The run, the id of the model in use, and the classes and columns of the training rows.
     _run: Run
-    _point: int | None
+    _model_id: int | None
     _looks: Looks
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -92,16 +93,16 @@ class Decides:
             )
 
     def _in_use(self) -> int:
-        """The point that decides."""
+        """The id of the model in use."""
         self._check_fitted()
-        if self._point is None:
+        if self._model_id is None:
             raise ValueError(
-                "no model is in use, because no point of the front meets what is required; choose another with select()"
+                "no model is in use, because no model of the front meets the requirements; choose a model with select()"
             )
-        return self._point
+        return self._model_id
 
     def _become(self, looks: Looks) -> None:
-        """Remember what rows looked like."""
+        """Store the classes and columns of the training rows."""
         self._looks = looks
         self.classes_, self.pos_label_ = looks.classes, looks.positive
         self.n_features_in_ = looks.n_features
@@ -111,103 +112,103 @@ class Decides:
             del self.feature_names_in_
 
     def _jobs(self) -> int | None:
-        """Threads to score with, as ``n_jobs`` says it."""
+        """The parameter ``n_jobs``, for scoring."""
         raise NotImplementedError
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores of the positive class."""
-        point = self._in_use()
+        """The scores of the positive class."""
+        model_id = self._in_use()
         if _columns.is_path(X):
-            return self._run.scores_of_files(_columns.paths(X), point, threads(self._jobs()))
+            return self._run.scores_of_files(_columns.paths(X), model_id, threads(self._jobs()))
         features = _columns.features(X, type(self).__name__)
         self._looks.align(features, type(self).__name__)
-        return self._run.scores(features.columns, point, threads(self._jobs()))
+        return self._run.scores(features.columns, model_id, threads(self._jobs()))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score rows; above 0 for ``classes_[1]``.
+        """Compute the scores of rows.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Rows to score.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The rows to score, of shape (n_samples, n_features).
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            One score for each row.
+            One score per row. Scores above 0 mean ``classes_[1]``.
         """
         scores = self._scores(X)
         return scores if self.pos_label_ == self.classes_[1] else -scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Decide on the classes of rows.
+        """Predict the classes of rows.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Rows to decide about.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The rows to classify, of shape (n_samples, n_features).
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            One of ``classes_`` for each row.
+            One of ``classes_`` per row.
         """
         positive = self._scores(X) >= 0
         at = int(self.pos_label_ == self.classes_[1])
         return self.classes_[np.where(positive, at, 1 - at)]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Find the calibrated probabilities of the classes.
+        """Predict the calibrated probabilities of the classes.
 
-        A model fitted with validation rows (``validation_fraction``) is calibrated on them in slope and intercept. The
-        probability at which it selects a row is then ``probability_threshold_`` instead of 0.5, so ``predict`` may
-        differ from the class with the larger probability. Without validation rows, the default, the two agree.
+        With validation rows (``validation_fraction``), calibration fits a slope and an intercept on these rows. The
+        probability at which the model selects a row is then ``probability_threshold_`` instead of 0.5, so ``predict``
+        may differ from the class with the larger probability. Without validation rows, the default, the two agree.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Rows to score.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The rows to score, of shape (n_samples, n_features).
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            In the order of ``classes_``.
+            The probabilities, in the order of ``classes_``.
         """
         odds = self._log_odds(X)
-        # Both without cancellation, however far out a score is.
+        # Computes both probabilities without cancellation, also for scores far from 0.
         small = np.exp(-np.abs(odds))
         large, small = 1.0 / (1.0 + small), small / (1.0 + small)
         second = np.where(odds >= 0, large, small)
         return np.column_stack([np.where(odds >= 0, small, large), second])
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Find the logarithms of the calibrated probabilities.
+        """Predict the logarithms of the calibrated probabilities.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Rows to score.
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The rows to score, of shape (n_samples, n_features).
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            In the order of ``classes_``.
+            The logarithms, in the order of ``classes_``.
         """
         odds = self._log_odds(X)
         return np.column_stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)])
 
     def _log_odds(self, X: Any) -> npt.NDArray[np.float64]:
-        """Logarithms of the odds of ``classes_[1]``, calibrated."""
-        point = self._in_use()
-        slope, intercept = self._run.calibration(point)
+        """The calibrated log odds of ``classes_[1]``."""
+        model_id = self._in_use()
+        slope, intercept = self._run.calibration(model_id)
         odds = slope * self._scores(X) + intercept
         return odds if self.pos_label_ == self.classes_[1] else -odds
 
     @property
     def calibration_(self) -> dict[str, float]:
-        """Slope and intercept that turn the score of the positive class into the logarithm of its odds."""
-        point = self._in_use()
-        slope, intercept = self._run.calibration(point)
+        """The slope and the intercept that turn the score of the positive class into its log odds."""
+        model_id = self._in_use()
+        slope, intercept = self._run.calibration(model_id)
         return {"slope": slope, "intercept": intercept}
 
     @property
@@ -217,7 +218,7 @@ class Decides:
 
 
 def _compare(known: list[str], found: list[str]) -> None:
-    """The words are scikit-learn's, so that people recognise them."""
+    """Compare column names; the messages are scikit-learn's."""
     if known == found:
         return
     message = "The feature names should match those that were passed during fit.\n"

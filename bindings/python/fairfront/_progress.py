@@ -1,4 +1,4 @@
-"""Threads, seeds and progress, as the extension takes them."""
+"""Threads, seeds and progress, in the form that the extension expects."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-#: What a callback is told: ``round``, ``share`` of the budget spent, ``n_points``, ``hypervolume`` (``None``
-#: beyond four objectives) and ``seconds``. Where it returns something true, the fit ends and keeps its front.
+#: A function that receives a dict with ``round``, ``share`` of the budget spent, ``n_models``, ``hypervolume``
+#: (``None`` for more than four objectives) and ``seconds``. If it returns a true value, the fit ends and keeps its
+#: front.
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 
 def threads(n_jobs: int | None) -> int:
-    """Number of threads for ``n_jobs``.
+    """The number of threads for ``n_jobs``.
 
-    ``None`` is all that this process may use, or fewer where ``OMP_NUM_THREADS`` says so, as joblib's workers
-    do; a negative number leaves that many less one to others.
+    ``None`` means all cores that are available to this process, or ``OMP_NUM_THREADS`` if that is smaller, as in
+    joblib's workers. A negative number ``-k`` leaves ``k - 1`` cores free.
     """
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
@@ -25,13 +26,13 @@ def threads(n_jobs: int | None) -> int:
         return min(available, int(limit)) if limit.isdigit() and int(limit) > 0 else available
     n_jobs = whole("n_jobs", n_jobs, -(2**31))
     if n_jobs == 0:
-        raise ValueError("n_jobs == 0 has no meaning; give a number of threads, or -1 for all of them")
-    # More threads than this only wait for each other.
+        raise ValueError("n_jobs == 0 has no meaning; pass a number of threads, or -1 for all cores")
+    # More threads than this would only wait for each other.
     return min(n_jobs, max(available, 64)) if n_jobs > 0 else max(1, available + 1 + n_jobs)
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least this."""
+    """Check that a value is a whole number of at least ``least``."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, float) and number.is_integer():
         number = int(number)
@@ -43,7 +44,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def seed(random_state: Any) -> int:
-    """A seed of ``random_state``: a number, a generator to draw one from, or ``None`` for one by chance."""
+    """The seed for ``random_state``: a number, drawn from a generator, or random for ``None``."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**32))
     if isinstance(random_state, np.random.RandomState):
@@ -53,16 +54,16 @@ def seed(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if 0 <= random_state < 2**64:
             return int(random_state)
-    raise ValueError(f"{random_state!r} cannot be used to seed; give a whole number of 0 or more, or None")
+    raise ValueError(f"{random_state!r} cannot be used to seed; pass a whole number of at least 0, or None")
 
 
 class Progress:
-    """A callback for the extension: that of the user, a bar, or none."""
+    """The callback for the extension: the user's, a progress bar, or ``None``."""
 
     def __init__(self, progress: bool | Callback | None, label: str) -> None:
         self._bar: Any = None
         self.callback: Callback | None = None
-        #: Whether the work ended before its time.
+        #: Whether the work was stopped early.
         self.stopped = False
         if callable(progress):
             self.callback = progress
@@ -72,7 +73,7 @@ class Progress:
 
     def _advance(self, told: dict[str, Any]) -> None:
         self._bar.n = round(1000 * told["share"]) / 10
-        self._bar.set_postfix(points=told["n_points"], refresh=False)
+        self._bar.set_postfix(models=told["n_models"], refresh=False)
         self._bar.refresh()
 
     def __enter__(self) -> Progress:
@@ -90,6 +91,6 @@ def _bar(label: str) -> Any:
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
-            "progress=True draws its bar with tqdm, which is not installed; install it, or give a function instead"
+            "progress=True needs tqdm, which is not installed; install tqdm, or pass a function"
         ) from error
     return tqdm(total=100.0, desc=label, bar_format="{l_bar}{bar}| {elapsed}<{remaining}{postfix}")

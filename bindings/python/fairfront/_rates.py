@@ -1,4 +1,4 @@
-"""Rates of predictions against labels, with numpy alone."""
+"""Rates of predictions and labels; needs only numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def column(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Make a one-dimensional array; dimensions of length 1 do not count."""
+    """Convert to a one-dimensional array; dimensions of length 1 are ignored."""
     array: NDArray[Any] = np.asarray(values)
     array = array.reshape(-1) if array.size <= 1 else np.squeeze(array)
     if array.ndim != 1:
@@ -20,7 +20,7 @@ def column(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def columns(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make labels and predictions that are as long as each other."""
+    """Convert labels and predictions, which must have the same length."""
     true, pred = column(y_true, "y_true"), column(y_pred, "y_pred")
     if len(true) != len(pred):
         raise ValueError(f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}")
@@ -28,29 +28,29 @@ def columns(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray
 
 
 def labelled(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make labels and predicted labels, which have to be of one kind."""
+    """Convert labels and predicted labels, which must have the same kind of values."""
     true, pred = columns(y_true, y_pred)
-    texts = [array.dtype.kind in "US" for array in (true, pred)]
+    strings = [array.dtype.kind in "US" for array in (true, pred)]
     numbers = [array.dtype.kind in "biuf" for array in (true, pred)]
-    if any(texts) and any(numbers):
+    if any(strings) and any(numbers):
         raise ValueError("y_true and y_pred mix strings and numbers; use one type for both")
     return true, pred
 
 
 def weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Make one weight a row, all 1 unless given."""
+    """Convert weights, one per row; by default, all are 1."""
     if sample_weight is None:
         return np.ones(n)
     made = column(sample_weight, "sample_weight").astype(float)
     if len(made) != n:
-        raise ValueError(f"sample_weight must hold one value a row, found {len(made)} for {n} rows")
+        raise ValueError(f"sample_weight must have one value per row, found {len(made)} for {n} rows")
     if not np.isfinite(made).all():
         raise ValueError("sample_weight must be finite, found NaN or infinity")
     return made
 
 
 def _labels(*arrays: NDArray[Any]) -> set[Any]:
-    """Find the values that occur."""
+    """The distinct labels."""
     found: set[Any] = set()
     for array in arrays:
         found.update(array.tolist() if array.dtype.kind == "O" else np.unique(array).tolist())
@@ -61,13 +61,13 @@ def _labels(*arrays: NDArray[Any]) -> set[Any]:
 
 def _some(n: int) -> None:
     if n == 0:
-        raise ValueError("no rows: y_true and y_pred are empty")
+        raise ValueError("no rows: y_true and y_pred are empty; pass at least one row")
 
 
 def _binary(
     y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-    """Find which labels and which predictions are positive, and the weights."""
+    """Masks of positive labels and positive predictions, and the weights."""
     true, pred = labelled(y_true, y_pred)
     _some(len(true))
     labels = _labels(true, pred)
@@ -75,16 +75,16 @@ def _binary(
         if not (labels <= {0, 1} or labels <= {-1, 1}):
             raise ValueError(
                 "without pos_label, labels must be from {0, 1} or {-1, 1}, "
-                f"found {_listed(labels)}; say which one is positive with pos_label"
+                f"found {_listed(labels)}; set pos_label to the positive one"
             )
         pos_label = 1
     if len(labels) > 2:
-        raise ValueError(f"labels must be binary, found {len(labels)} of them: {_listed(labels)}")
+        raise ValueError(f"labels must be binary, found {len(labels)} different labels: {_listed(labels)}")
     if len(labels) == 2 and pos_label not in labels:
-        raise ValueError(f"pos_label {pos_label!r} is none of the labels {_listed(labels)}")
+        raise ValueError(f"pos_label {pos_label!r} is not one of the labels {_listed(labels)}; choose one of these")
     made = weights(sample_weight, len(true))
     if not made.any():
-        raise ValueError("sample_weight is 0 in every row")
+        raise ValueError("sample_weight is 0 in every row; pass at least one positive weight")
     return np.asarray(true == pos_label), np.asarray(pred == pos_label), made
 
 
@@ -94,7 +94,7 @@ def _listed(labels: set[Any]) -> str:
 
 
 def _rate(part: NDArray[np.bool_], whole: NDArray[np.bool_], weight: NDArray[np.float64]) -> float:
-    """Find a share of some rows; 0 where there are none."""
+    """The weighted share of ``whole`` that is also in ``part``; 0 if ``whole`` is empty."""
     total = weight[whole].sum()
     return float(weight[part & whole].sum() / total) if total != 0 else 0.0
 
@@ -105,21 +105,23 @@ def true_positive_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Find the share of the positive rows that are predicted positive.
+    """Compute the share of positive rows that are predicted positive.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, of two values.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
-    pos_label : scalar, optional
-        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, with at most two values.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+    pos_label : scalar, default=None
+        The positive value. By default, 1; all values must then be from {0, 1} or {-1, 1}.
 
     Returns
     -------
     float
-        The rate; 0 where no row is positive.
+        The rate; 0 if no row is positive.
 
     Examples
     --------
@@ -137,21 +139,23 @@ def false_negative_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Find the share of the positive rows that are predicted negative.
+    """Compute the share of positive rows that are predicted negative.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, of two values.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
-    pos_label : scalar, optional
-        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, with at most two values.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+    pos_label : scalar, default=None
+        The positive value. By default, 1; all values must then be from {0, 1} or {-1, 1}.
 
     Returns
     -------
     float
-        The rate; 0 where no row is positive.
+        The rate; 0 if no row is positive.
 
     Examples
     --------
@@ -169,21 +173,23 @@ def false_positive_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Find the share of the negative rows that are predicted positive.
+    """Compute the share of negative rows that are predicted positive.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, of two values.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
-    pos_label : scalar, optional
-        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, with at most two values.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+    pos_label : scalar, default=None
+        The positive value. By default, 1; all values must then be from {0, 1} or {-1, 1}.
 
     Returns
     -------
     float
-        The rate; 0 where no row is negative.
+        The rate; 0 if no row is negative.
 
     Examples
     --------
@@ -201,21 +207,23 @@ def true_negative_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Find the share of the negative rows that are predicted negative.
+    """Compute the share of negative rows that are predicted negative.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, of two values.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
-    pos_label : scalar, optional
-        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, with at most two values.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+    pos_label : scalar, default=None
+        The positive value. By default, 1; all values must then be from {0, 1} or {-1, 1}.
 
     Returns
     -------
     float
-        The rate; 0 where no row is negative.
+        The rate; 0 if no row is negative.
 
     Examples
     --------
@@ -232,13 +240,15 @@ def count(y_true: ArrayLike, y_pred: ArrayLike) -> int:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions; their values do not matter.
+    y_true : array-like of shape (n_rows,)
+        The labels, whose values are not used.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, whose values are not used.
 
     Returns
     -------
     int
-        How many there are.
+        The number of rows.
 
     Examples
     --------
@@ -250,27 +260,27 @@ def count(y_true: ArrayLike, y_pred: ArrayLike) -> int:
 
 
 def _mean(values: NDArray[Any], weight: NDArray[np.float64]) -> float:
-    """Find a weighted mean; NaN where the weights are 0 together."""
+    """The weighted mean; NaN if the weights sum to 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.dot(values, weight) / weight.sum())
 
 
 def mean_prediction(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Find the weighted mean of the predictions.
+    """Compute the weighted mean of the predictions.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Takes no part; there so that all metrics are called alike.
+        The labels, which are not used; all metrics have this parameter.
     y_pred : array-like of shape (n_rows,)
-        Predictions, as numbers.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        The predictions, as numbers.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        The mean; NaN where the weights are 0 together.
+        The mean; NaN if the weights sum to 0.
 
     Examples
     --------
@@ -289,23 +299,23 @@ def selection_rate(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Find the share of the rows that are predicted positive.
+    """Compute the share of rows that are predicted positive.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Takes no part; there so that all metrics are called alike.
+        The labels, which are not used; all metrics have this parameter.
     y_pred : array-like of shape (n_rows,)
-        Predictions.
+        The predictions.
     pos_label : scalar, default=1
         The positive value.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        The rate.
+        The rate; NaN if the weights sum to 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Solvers: from a problem to its front."""
+"""Solvers: compute the front of a problem."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,35 @@ Setting: TypeAlias = bool | int | float | str | Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Front:
-    """Points none of which dominates another, ordered by their first objective.
+    """A set of points that do not dominate each other, sorted by their first objective.
+
+    A point is the parameter vector of one model. The solvers return a front.
 
     Parameters
     ----------
-    points : array of shape (n, n_params)
-        Their parameters.
-    values : array of shape (n, n_objectives)
-        Their values.
-    unmitigated : array of shape (n_params,)
-        The minimiser of the first objective alone.
-    unmitigated_values : array of shape (n_objectives,)
-        Its values.
+    points : ndarray of shape (n, n_params)
+        The parameters of the points.
+    values : ndarray of shape (n, n_objectives)
+        The values of the objectives at the points.
+    unmitigated : ndarray of shape (n_params,)
+        The unmitigated model: the minimizer of the first objective alone.
+    unmitigated_values : ndarray of shape (n_objectives,)
+        The values of the objectives at the unmitigated model.
     names : list of str
-        Names of the objectives.
+        The names of the objectives.
     stop_reason : str
-        ``"points"``, ``"steps"``, ``"converged"``, ``"complete"``, or ``"stopped"`` where the callback,
-        a time limit or Ctrl-C ended it.
-    counters : dict, optional
-        What was spent: evaluations, gradients of each objective, points after each round.
-    multipliers : array of shape (n, n_objectives), optional
-        Weights of the objectives with the shortest sum of gradients, where the solver found them.
-    residuals : array of shape (n,), optional
-        The length of that sum: 0 at a stationary point.
-    gaps : array of shape (n,), optional
-        Proven bounds: no point has a first objective lower by more without being worse in another;
-        NaN where nothing is proven.
+        Why the solver ended: ``"full"``, ``"steps"``, ``"converged"``, ``"complete"``, or ``"stopped"`` if the
+        callback, a time limit or Ctrl-C ended it.
+    counters : dict, default={}
+        Counts of the work: evaluations, gradients of each objective, points after each round.
+    multipliers : ndarray of shape (n, n_objectives), default=None
+        For each point, the weights of the shortest convex combination of the objectives' gradients, if the solver
+        computed them.
+    residuals : ndarray of shape (n,), default=None
+        The length of this combination: 0 at a stationary point.
+    gaps : ndarray of shape (n,), default=None
+        The optimality gaps, which are proven bounds: no point lowers the first objective by more without being worse
+        in another objective. NaN without an optimality proof.
     """
 
     points: Floats
@@ -68,7 +71,7 @@ class Front:
 
 
 def _text(value: Setting) -> str:
-    """Write a setting as the command would."""
+    """Write a setting as for the command."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -82,7 +85,7 @@ def _text(value: Setting) -> str:
 def _solve(
     solver: str,
     problem: Problem,
-    n_points: int | None,
+    n_models: int | None,
     settings: Mapping[str, Setting],
     *,
     seed: int = 0,
@@ -93,11 +96,11 @@ def _solve(
     n_jobs: int | None,
 ) -> Front:
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}; it must be a fairfront.Problem")
+        raise TypeError(f"problem is {type(problem).__name__}; pass a fairfront.Problem")
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback is {callback!r}; it must be callable")
-    if n_points is not None and n_points < 1:
-        raise ValueError(f"n_points is {n_points}; it must be at least 1")
+        raise TypeError(f"callback is {callback!r}; pass a callable")
+    if n_models is not None and n_models < 1:
+        raise ValueError(f"n_models is {n_models}; it must be at least 1")
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed is {seed}; it must be at least 0 and below 2**64")
     own: list[BaseException] = []
@@ -107,14 +110,14 @@ def _solve(
         try:
             return callback(progress)
         except BaseException as error:
-            # Who raises KeyboardInterrupt on purpose gets that one back, not what Ctrl-C raises.
+            # A KeyboardInterrupt that the callback raises on purpose must not become Interrupted.
             own.append(error)
             raise
 
     found, raised = solve(
         solver,
         problem._inner,
-        n_points,
+        n_models,
         seed,
         None if starts is None else _points(starts)[0],
         [(name, _text(value)) for name, value in settings.items()],
@@ -126,8 +129,8 @@ def _solve(
     found["counters"] = json.loads(found["counters"])
     front = Front(names=problem.names, **found)
     if isinstance(raised, KeyboardInterrupt) and raised not in own:
-        text = f"interrupted; the {len(front)} points found are in the attribute front"
-        raise Interrupted(text, front) from raised
+        message = f"interrupted; the attribute front contains the {len(front)} points found so far"
+        raise Interrupted(message, front) from raised
     if raised is not None:
         raise raised
     return front
@@ -136,7 +139,7 @@ def _solve(
 def pf_smg(
     problem: Problem,
     *,
-    n_points: int | None = None,
+    n_models: int | None = None,
     seed: int = 0,
     starts: npt.ArrayLike | None = None,
     max_seconds: float | None = None,
@@ -145,32 +148,33 @@ def pf_smg(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Find the front by stochastic multi-gradients, for any objectives.
+    """Compute the front by stochastic multi-gradient steps, for any objectives.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise.
-    n_points : int, optional
-        The run ends when the front holds this many points; 1,500 without it.
+        The problem to solve.
+    n_models : int, default=None
+        The number of points at which the solver ends. By default, 1,500.
     seed : int, default=0
-        Seed of everything random: the same seed gives the same front, whatever `n_jobs` is.
-    starts : array of shape (n, n_params), optional
-        Points to start from.
-    max_seconds : float, optional
-        Time limit; the front found until then is returned. On large tables a limit that passes before there is
-        a model raises ``TimeoutError``.
-    callback : callable, optional
-        Gets a dict with ``round``, ``share`` (of the budget), ``n_points``, ``hypervolume`` and
-        ``seconds`` now and then; where it returns something true, the front found is returned.
-    n_jobs : int, optional
-        Threads; all cores without it.
+        The random seed. The same seed gives the same front for any ``n_jobs``.
+    starts : array-like of shape (n, n_params), default=None
+        Points to start from. By default, ``n_starts`` random points. With ``anchors``, the solver also starts from the
+        minimizers of the objectives.
+    max_seconds : float, default=None
+        The time limit. When it passes, the front found so far is returned. On large tables it may pass before the
+        first model is found, which raises ``TimeoutError``.
+    callback : callable, default=None
+        A function that is called at intervals with a dict: ``round``, ``share`` (of the budget), ``n_models``,
+        ``hypervolume`` and ``seconds``. If it returns a true value, the solver returns the front found so far.
+    n_jobs : int, default=None
+        The number of threads, as for :class:`fairfront.Dataset`. It does not affect the result.
     polish : bool, default=False
-        Whether points take exact steps at the end until none of them can get better in all objectives.
+        Whether to refine the front at the end with exact steps, until no point can improve in all objectives.
     **settings : bool, int, float, str or list of pairs
-        Settings of the solver by name: ``runs``, ``steps``, ``step``, ``step_factor``, ``step_every``,
-        ``batches`` (as ``[(80, 1.018)]``: rows, growth a step), ``batch_share``, ``perturbations``,
-        ``max_steps``, ``patience``, ``preconditioner``, …
+        Settings of the solver by name: ``runs``, ``steps``, ``step``, ``step_factor``, ``step_every``, ``batches``
+        (such as ``[(80, 1.018)]``: rows, and growth per step), ``batch_share``, ``perturbations``, ``max_steps``,
+        ``patience``, ``preconditioner`` and others.
 
     Returns
     -------
@@ -180,20 +184,20 @@ def pf_smg(
     Raises
     ------
     Interrupted
-        By Ctrl-C; its attribute ``front`` is what was found.
+        After Ctrl-C. The attribute ``front`` of the exception is the front found so far.
 
     Examples
     --------
     >>> from fairfront import Dataset, Problem, pf_smg
-    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "disparate_impact(sex)"])
-    >>> front = pf_smg(problem, n_points=20, seed=1)
+    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "score_covariance(sex)"])
+    >>> front = pf_smg(problem, n_models=20, seed=1)
     >>> len(front) >= 20, front.stop_reason
-    (True, 'points')
+    (True, 'full')
     """
     return _solve(
         "pf_smg",
         problem,
-        n_points,
+        n_models,
         settings,
         seed=seed,
         starts=starts,
@@ -207,7 +211,7 @@ def pf_smg(
 def weighted(
     problem: Problem,
     *,
-    n_points: int | None = None,
+    n_models: int | None = None,
     starts: npt.ArrayLike | None = None,
     max_seconds: float | None = None,
     callback: Callback | None = None,
@@ -215,27 +219,27 @@ def weighted(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Find the front by weighted sums of the objectives, while temperatures of smooth ones fall.
+    """Compute the front by weighted sums of the objectives, with falling temperatures of smooth rates.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise.
-    n_points : int, optional
-        Points of the front at most; 200 without it.
-    starts : array of shape (n, n_params), optional
-        Points to start from; each sum takes the best for it.
-    max_seconds : float, optional
-        Time limit; the front found until then is returned. On large tables a limit that passes before there is
-        a model raises ``TimeoutError``.
-    callback : callable, optional
-        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
-    n_jobs : int, optional
-        Threads; all cores without it.
+        The problem to solve.
+    n_models : int, default=None
+        The largest number of points of the front. By default, 200.
+    starts : array-like of shape (n, n_params), default=None
+        Points to start from. Each sum starts from the best of them.
+    max_seconds : float, default=None
+        The time limit. When it passes, the front found so far is returned. On large tables it may pass before the
+        first model is found, which raises ``TimeoutError``.
+    callback : callable, default=None
+        A function that receives the progress and can end the solver, as for :func:`pf_smg`.
+    n_jobs : int, default=None
+        The number of threads, as for :class:`fairfront.Dataset`. It does not affect the result.
     polish : bool, default=False
-        Whether points take exact steps at the end until none of them can get better in all objectives.
+        Whether to refine the front at the end with exact steps, until no point can improve in all objectives.
     **settings : bool, int, float or str
-        ``sums``, ``stages``, ``softening``, ``max_steps``, ``tolerance``.
+        Settings of the solver by name: ``sums``, ``stages``, ``softening``, ``max_steps`` and ``tolerance``.
 
     Returns
     -------
@@ -253,7 +257,7 @@ def weighted(
     return _solve(
         "weighted",
         problem,
-        n_points,
+        n_models,
         settings,
         starts=starts,
         polish=polish,
@@ -266,55 +270,55 @@ def weighted(
 def trace(
     problem: Problem,
     *,
-    n_points: int | None = None,
+    n_models: int | None = None,
     max_seconds: float | None = None,
     callback: Callback | None = None,
     n_jobs: int | None = None,
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Find the exact front of a convex loss and covariances, with proven gaps.
+    """Compute the exact front of a convex loss and covariances, with optimality proofs.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise: ``"log_loss"`` first, then covariances such as ``"disparate_impact(sex)"``.
-    n_points : int, optional
-        Points of the front; 1,000 without it.
-    max_seconds : float, optional
-        Time limit; the front found until then is returned. On large tables a limit that passes before there is
-        a model raises ``TimeoutError``.
-    callback : callable, optional
-        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
-    n_jobs : int, optional
-        Threads; all cores without it.
+        The problem to solve: ``"log_loss"`` first, then covariances such as ``"score_covariance(sex)"``.
+    n_models : int, default=None
+        The number of points of the front. By default, 1,000.
+    max_seconds : float, default=None
+        The time limit. When it passes, the front found so far is returned. On large tables it may pass before the
+        first model is found, which raises ``TimeoutError``.
+    callback : callable, default=None
+        A function that receives the progress and can end the solver, as for :func:`pf_smg`.
+    n_jobs : int, default=None
+        The number of threads, as for :class:`fairfront.Dataset`. It does not affect the result.
     polish : bool, default=False
-        Whether points take exact steps at the end until none of them can get better in all objectives.
+        Whether to refine the front at the end with exact steps, until no point can improve in all objectives.
     **settings : float
-        ``tolerance``, ``hole``.
+        Settings of the solver by name: ``tolerance`` and ``hole``.
 
     Returns
     -------
     Front
-        The front, with its certificates.
+        The front, with its optimality gaps.
 
     Raises
     ------
     ValueError
-        Where the loss has no second derivatives, or another objective is made of no covariances.
+        If the loss has no second derivatives, or if another objective does not consist of covariances.
 
     Examples
     --------
     >>> from fairfront import Dataset, Problem, trace
-    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "disparate_impact(sex)"])
-    >>> front = trace(problem, n_points=30)
+    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "score_covariance(sex)"])
+    >>> front = trace(problem, n_models=30)
     >>> bool(front.gaps.max() < 1e-6)
     True
     """
     return _solve(
         "trace",
         problem,
-        n_points,
+        n_models,
         settings,
         polish=polish,
         max_seconds=max_seconds,
@@ -326,7 +330,7 @@ def trace(
 def eps_fair(
     problem: Problem,
     *,
-    n_points: int | None = None,
+    n_models: int | None = None,
     seed: int = 0,
     max_seconds: float | None = None,
     callback: Callback | None = None,
@@ -334,28 +338,28 @@ def eps_fair(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Minimise the loss under a bound on covariances, once for each of many bounds: the baseline.
+    """Minimize the loss for each of many bounds on covariances: the paper's baseline.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise: a loss first, then covariances such as ``"disparate_impact(sex)"``.
-    n_points : int, optional
-        Bounds, evenly spaced; 100 without it.
+        The problem to solve: a loss first, then covariances such as ``"score_covariance(sex)"``.
+    n_models : int, default=None
+        The number of bounds, which are evenly spaced. By default, 100.
     seed : int, default=0
-        Seed of random starts (``cold=True``).
-    max_seconds : float, optional
-        Time limit; the front found until then is returned. On large tables a limit that passes before there is
-        a model raises ``TimeoutError``.
-    callback : callable, optional
-        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
-    n_jobs : int, optional
-        Threads; all cores without it.
+        The seed of random starts (``cold=True``).
+    max_seconds : float, default=None
+        The time limit. When it passes, the front found so far is returned. On large tables it may pass before the
+        first model is found, which raises ``TimeoutError``.
+    callback : callable, default=None
+        A function that receives the progress and can end the solver, as for :func:`pf_smg`.
+    n_jobs : int, default=None
+        The number of threads, as for :class:`fairfront.Dataset`. It does not affect the result.
     polish : bool, default=False
-        Whether points take exact steps at the end until none of them can get better in all objectives.
+        Whether to refine the front at the end with exact steps, until no point can improve in all objectives.
     **settings : bool, int, float or str
-        ``tolerance``, ``feasibility``, ``max_evaluations``, ``cold``, ``start_radius``,
-        ``finite_differences``, ``preconditioner``.
+        Settings of the solver by name: ``tolerance``, ``feasibility``, ``max_evaluations``, ``cold``,
+        ``start_radius``, ``finite_differences`` and ``preconditioner``.
 
     Returns
     -------
@@ -365,14 +369,14 @@ def eps_fair(
     Examples
     --------
     >>> from fairfront import Dataset, Problem, eps_fair
-    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "disparate_impact(sex)"])
-    >>> eps_fair(problem, n_points=10).stop_reason
+    >>> problem = Problem(Dataset.known("demo"), ["log_loss", "score_covariance(sex)"])
+    >>> eps_fair(problem, n_models=10).stop_reason
     'complete'
     """
     return _solve(
         "eps_fair",
         problem,
-        n_points,
+        n_models,
         settings,
         seed=seed,
         polish=polish,

@@ -1,4 +1,4 @@
-"""What ``partial_fit`` keeps between batches."""
+"""The state of ``partial_fit`` between batches."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fairfront._predict import Looks
 
 @dataclass
 class Stream:
-    """A front that batches bring up to date, and what the first of them settled."""
+    """A front that batches update, and the parameters that the first batch fixed."""
 
     live: Live
     looks: Looks
     settled: dict[str, Any]
 
     def check(self, now: dict[str, Any]) -> None:
-        """Refuse parameters that have changed."""
+        """Reject parameters that have changed."""
         for name, value in now.items():
             if repr(value) != repr(self.settled[name]):
                 raise ValueError(
-                    f"{name}={value!r} was {self.settled[name]!r} when the first batch settled it; set it back, or "
-                    "begin anew with a clone of the estimator"
+                    f"{name}={value!r} was {self.settled[name]!r} in the first batch, which fixed it; set it back, or "
+                    "start over with a clone of the estimator"
                 )

@@ -1,8 +1,8 @@
-"""What can be said about fronts: points in objective space, every objective to be minimised.
+"""Indicators of fronts, which are points in objective space. All objectives are minimized.
 
-Points are anything numpy makes a two-dimensional array of floats of, one row a point, one column an
-objective. Arrays of float64 in C order are read where they lie, all others are converted. Infinite
-values are fine, NaN is refused. An empty list is a front without points.
+Points are a two-dimensional array, or anything that numpy converts to one, with one row per point and one column per
+objective. Arrays of float64 in C order are used without a copy; all others are converted. Values may be infinite, but
+not NaN. An empty list is a front without points.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Spread(NamedTuple):
     Parameters
     ----------
     gamma : float
-        Γ, the widest gap along any objective.
+        Γ, the size of the largest hole along any objective.
     delta : float
-        Δ, how uneven the gaps are: 0 where all are alike and the extremes are reached.
+        Δ, the unevenness of the holes: 0 if all of them are equal and the front reaches both extremes.
     """
 
     gamma: float
@@ -59,9 +59,9 @@ class MinNorm(NamedTuple):
     Parameters
     ----------
     direction : ndarray of shape (n_params,)
-        The combination itself; a small step against it lowers every objective, unless it is 0.
+        The combination. A small step against it lowers every objective, unless it is 0.
     weights : ndarray of shape (n_gradients,)
-        One weight a gradient, none negative, 1 together.
+        One weight per gradient. The weights are not negative and sum to 1.
     """
 
     direction: NDArray[np.float64]
@@ -70,28 +70,28 @@ class MinNorm(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PerformanceProfile:
-    """Performance profiles of solvers, as :func:`performance_profile` makes them.
+    """Performance profiles of solvers, as :func:`performance_profile` returns them.
 
     Parameters
     ----------
     ratios : ndarray of shape (n_solvers, n_problems)
-        For each solver its ratios to the best solver, increasing; ∞ where it failed.
+        For each solver, its ratios to the best solver in increasing order; ∞ for problems on which it failed.
     """
 
     ratios: NDArray[np.float64]
 
     def share(self, tau: ArrayLike) -> NDArray[np.float64]:
-        """Find the share of problems on which each solver is within a factor of the best.
+        """Compute the share of problems on which each solver is within a factor of the best.
 
         Parameters
         ----------
         tau : float or array-like of shape (n,)
-            The factor, or several.
+            One or several factors.
 
         Returns
         -------
         ndarray of shape (n_solvers,) or (n_solvers, n)
-            The shares; 0 where there are no problems.
+            The shares; 0 without problems.
         """
         factors = np.asarray(tau, dtype=float)
         finite = [row[np.isfinite(row)] for row in self.ratios]
@@ -102,17 +102,19 @@ class PerformanceProfile:
         return shares
 
     def steps(self, solver: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Find where the profile of a solver rises, and to which share.
+        """Compute the steps of a solver's profile.
 
         Parameters
         ----------
         solver : int
-            Which one, by its column in the results.
+            The position of the solver, which is its column in the results.
 
         Returns
         -------
-        taus, shares : ndarray
-            From each of these factors on, the solver has this share.
+        taus : ndarray
+            The factors at which the profile rises.
+        shares : ndarray
+            The share of problems that the profile reaches at each factor.
         """
         row = self.ratios[solver]
         taus = np.unique(row[np.isfinite(row)])
@@ -120,7 +122,7 @@ class PerformanceProfile:
 
 
 def _floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Make an array of float64 in C order, without a copy where it is one."""
+    """Convert to an array of float64 in C order, without a copy if possible."""
     array: NDArray[Any] = np.asarray(values)
     if array.dtype.kind in "cmM":
         raise TypeError(f"{name}: expected real numbers, found {array.dtype}")
@@ -128,29 +130,30 @@ def _floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _points(points: ArrayLike, name: str, n_objectives: int | None = None) -> NDArray[np.float64]:
-    """Make an array of points; a list without points takes its number of objectives from others."""
+    """Convert to an array of points; an empty list has ``n_objectives`` objectives."""
     array: NDArray[Any] = np.asarray(points)
     if array.ndim == 1 and array.size == 0:
         return np.empty((0, n_objectives or 1))
     if array.ndim != 2:
         raise ValueError(
-            f"{name}: expected a 2-D array, one row a point and one column an objective, found shape {array.shape}"
+            f"{name}: expected a 2-D array with one row per point and one column per objective, found shape "
+            f"{array.shape}"
         )
     if n_objectives is not None and array.shape[1] != n_objectives:
-        raise ValueError(f"{name}: expected points of {n_objectives} objectives, found {array.shape[1]}")
+        raise ValueError(f"{name}: expected points with {n_objectives} objectives, found {array.shape[1]}")
     return _floats(array, name)
 
 
 def _reference(ref: ArrayLike) -> NDArray[np.float64]:
     array = _floats(ref, "ref")
-    # np.ascontiguousarray makes one value an array of one.
+    # np.ascontiguousarray converts a scalar to an array of length 1.
     if array.ndim != 1:
-        raise ValueError(f"ref: expected one value an objective, found shape {array.shape}")
+        raise ValueError(f"ref: expected one value per objective, found shape {array.shape}")
     return array
 
 
 def _width(front: ArrayLike) -> int | None:
-    """Find how many objectives a front has; None where it does not say."""
+    """The number of objectives of a front; ``None`` if it is unknown."""
     shape = np.shape(front)
     return shape[1] if len(shape) == 2 else None
 
@@ -161,7 +164,7 @@ def _pair(front: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDA
 
 
 def _union(front: ArrayLike, others: tuple[ArrayLike, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make the front, and all fronts together."""
+    """Convert the front, and the union of all fronts."""
     widths = [w for w in map(_width, (front, *others)) if w is not None]
     made = _points(front, "front", None if _width(front) or not widths else widths[0])
     rest = [_points(o, f"others[{i}]", made.shape[1]) for i, o in enumerate(others)]
@@ -169,21 +172,21 @@ def _union(front: ArrayLike, others: tuple[ArrayLike, ...]) -> tuple[NDArray[np.
 
 
 def hypervolume(points: ArrayLike, ref: ArrayLike) -> float:
-    """Find the volume that points dominate inside a reference point, exactly.
+    """Compute the exact volume that points dominate, up to a reference point.
 
     Points that are not better than the reference point in every objective add nothing.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values, to be minimised. Any number of objectives.
+        The objective values, for any number of objectives.
     ref : array-like of shape (n_objectives,)
         The reference point.
 
     Returns
     -------
     float
-        The volume; 0 without points, ∞ where a point that counts has a value of -∞.
+        The volume; 0 without points, ∞ if a point that counts has a value of -∞.
 
     Examples
     --------
@@ -197,19 +200,19 @@ def hypervolume(points: ArrayLike, ref: ArrayLike) -> float:
 
 
 def contributions(points: ArrayLike, ref: ArrayLike) -> NDArray[np.float64]:
-    """Find what each point adds to the hypervolume of all.
+    """Compute the contribution of each point to the hypervolume.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values, to be minimised.
+        The objective values.
     ref : array-like of shape (n_objectives,)
         The reference point.
 
     Returns
     -------
     ndarray of shape (n_points,)
-        The volume that is lost if the point goes; 0 for one that another dominates or equals.
+        The volume that is lost without the point; 0 for a point that another point dominates or equals.
 
     Examples
     --------
@@ -223,21 +226,21 @@ def contributions(points: ArrayLike, ref: ArrayLike) -> NDArray[np.float64]:
 
 
 def is_nondominated(points: ArrayLike, *, keep_weakly: bool = False) -> NDArray[np.bool_]:
-    """Say of each point whether no other dominates it.
+    """Determine for each point whether no other point dominates it.
 
-    A point dominates another when it is nowhere worse and somewhere better.
+    A point dominates another if it is at least as good in every objective, and better in at least one.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values, to be minimised.
+        The objective values.
     keep_weakly : bool, default=False
-        Of equal points that nothing dominates, keep all instead of the first alone.
+        Whether to keep all of several equal nondominated points, instead of only the first one.
 
     Returns
     -------
     ndarray of bool of shape (n_points,)
-        True for the points that make the front.
+        True for the points of the front.
 
     Examples
     --------
@@ -252,17 +255,17 @@ def is_nondominated(points: ArrayLike, *, keep_weakly: bool = False) -> NDArray[
 
 
 def nondominated(points: ArrayLike) -> NDArray[np.int64]:
-    """Find the positions of the points that no other point dominates; of equal points the first.
+    """Find the positions of the nondominated points; of several equal points, only the first.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values, to be minimised.
+        The objective values.
 
     Returns
     -------
     ndarray of int
-        The positions, increasing.
+        The positions in increasing order.
 
     Examples
     --------
@@ -274,24 +277,24 @@ def nondominated(points: ArrayLike) -> NDArray[np.int64]:
 
 
 def purity(front: ArrayLike, *others: ArrayLike, tolerance: float = 0.0) -> float:
-    """Find the share of a front's points that no point of all fronts together dominates.
+    """Compute the share of a front's points that are nondominated in the union of all fronts.
 
     Points that two fronts have in common count for both.
 
     Parameters
     ----------
     front : array-like of shape (n_points, n_objectives)
-        The front to judge.
+        The front to evaluate.
     *others : array-like of shape (n, n_objectives)
-        The fronts it is compared with.
+        The fronts to compare it with.
     tolerance : float, default=0.0
-        Only points that are worse by more than this share of an objective's range over all fronts
-        count as dominated: for values that are known so far and no further.
+        The share of an objective's range over all fronts by which a point must be worse to count as dominated. Use it
+        if values have a limited precision.
 
     Returns
     -------
     float
-        Between 0 and 1; 0 for a front without points.
+        The share, between 0 and 1; 0 for a front without points.
 
     Examples
     --------
@@ -306,26 +309,25 @@ def purity(front: ArrayLike, *others: ArrayLike, tolerance: float = 0.0) -> floa
 def spread(front: ArrayLike, *others: ArrayLike, scaled: bool = False) -> Spread:
     """Measure how evenly a front covers its range: Γ and Δ.
 
-    The front ought to reach two extremes: the ends, along the objective of widest range, of the
-    nondominated points of all fronts together. For each objective the front's values and the extremes
-    are sorted; with M points there are gaps δ₀ … δ_M. Γ is the widest gap over all objectives, Δ the
-    largest, over the objectives, of (δ₀ + δ_M + Σ|δⱼ - δ̄|) / (δ₀ + δ_M + (M - 1) δ̄), sum and mean δ̄
-    over the inner gaps.
+    The front should reach two extremes: the ends of the nondominated points of all fronts together, along the
+    objective with the largest range. For each objective, the front's values and the extremes are sorted, which gives
+    holes δ₀ … δ_M for M points. Γ is the largest hole over all objectives. Δ is the largest value over the objectives
+    of (δ₀ + δ_M + Σ|δⱼ - δ̄|) / (δ₀ + δ_M + (M - 1) δ̄), with the sum and the mean δ̄ over the inner holes.
 
     Parameters
     ----------
     front : array-like of shape (n_points, n_objectives)
-        The front to judge.
+        The front to evaluate.
     *others : array-like of shape (n, n_objectives)
-        The fronts it is compared with; without any, the extremes are its own.
+        The fronts to compare it with. Without them, the extremes are those of the front itself.
     scaled : bool, default=False
-        Give Γ as a share of the range of its objective over the nondominated points of all fronts.
+        Whether to return Γ as a share of the range of its objective over the nondominated points of all fronts.
 
     Returns
     -------
     Spread
-        A pair of `gamma` and `delta`. Points with infinite values take no part; a front without
-        points has the whole range as its gap and a `delta` of 1, or zeros where there is no range.
+        The pair of ``gamma`` and ``delta``. Points with infinite values are ignored. For a front without points,
+        ``gamma`` is the whole range and ``delta`` is 1, or both are 0 without a range.
 
     Examples
     --------
@@ -341,19 +343,19 @@ def spread(front: ArrayLike, *others: ArrayLike, scaled: bool = False) -> Spread
 
 
 def coverage(front: ArrayLike, target: ArrayLike) -> float:
-    """Find the share of a target's points that a front dominates or equals.
+    """Compute the share of a target's points that a front dominates or equals.
 
     Parameters
     ----------
     front : array-like of shape (n_points, n_objectives)
-        The front to judge.
+        The front to evaluate.
     target : array-like of shape (n, n_objectives)
-        The points to be covered.
+        The points to cover.
 
     Returns
     -------
     float
-        Between 0 and 1; 0 without a target.
+        The share, between 0 and 1; 0 for a target without points.
 
     Examples
     --------
@@ -365,20 +367,20 @@ def coverage(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def additive_epsilon(front: ArrayLike, target: ArrayLike) -> float:
-    """Find by how much a front has to be lowered to dominate or equal every point of a target.
+    """Compute by how much a front has to be lowered to dominate or equal every point of a target.
 
     Parameters
     ----------
     front : array-like of shape (n_points, n_objectives)
-        The front to judge.
+        The front to evaluate.
     target : array-like of shape (n, n_objectives)
-        The points to be covered.
+        The points to cover.
 
     Returns
     -------
     float
-        Negative where the front is better everywhere; ∞ for a front without points, -∞ without a
-        target.
+        The distance, which is negative if the front is better everywhere; ∞ for a front without points, -∞ for a
+        target without points.
 
     Examples
     --------
@@ -390,21 +392,21 @@ def additive_epsilon(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def igd_plus(front: ArrayLike, target: ArrayLike) -> float:
-    """Find IGD⁺, the mean distance of a target's points to what a front dominates.
+    """Compute IGD⁺, the mean distance from a target's points to the region that a front dominates.
 
-    Only objectives in which the front is worse count, so that a dominated front is never preferred.
+    Only objectives in which the front is worse count, so a dominated front never has the smaller IGD⁺.
 
     Parameters
     ----------
     front : array-like of shape (n_points, n_objectives)
-        The front to judge.
+        The front to evaluate.
     target : array-like of shape (n, n_objectives)
-        The points to be reached.
+        The points to reach.
 
     Returns
     -------
     float
-        0 where all are covered or there is no target; ∞ for a front without points.
+        The distance; 0 if the front covers all points or the target has no points, ∞ for a front without points.
 
     Examples
     --------
@@ -418,19 +420,19 @@ def igd_plus(front: ArrayLike, target: ArrayLike) -> float:
 def knee(points: ArrayLike) -> int | None:
     """Find the position of the knee.
 
-    It is the nondominated point farthest below the straight line (for three or more objectives the
-    plane) through the ends of the front, each value scaled to its range. If the ends span no plane, it
-    is the point with the smallest sum of scaled values.
+    The knee is the nondominated point farthest below the straight line (for three or more objectives, the plane)
+    through the ends of the front, with each value scaled to its range. If the ends span no plane, it is the point with
+    the smallest sum of scaled values.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values, to be minimised.
+        The objective values.
 
     Returns
     -------
     int or None
-        The position; None where no point is finite.
+        The position; ``None`` if no point is finite.
 
     Examples
     --------
@@ -442,22 +444,22 @@ def knee(points: ArrayLike) -> int | None:
 
 
 def thin(points: ArrayLike, share: float = 0.001) -> NDArray[np.int64]:
-    """Find the positions of the points that stay where dense regions are thinned.
+    """Thin dense regions, and find the positions of the remaining points.
 
-    The extremes of every objective stay; a point goes when one that stays is nearer than `share` of
-    the range along every objective.
+    The extremes of every objective remain. A point is removed if a remaining point is closer than ``share`` of the
+    range along every objective.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values.
+        The objective values.
     share : float, default=0.001
         The distance, as a share of the range.
 
     Returns
     -------
     ndarray of int
-        The positions, increasing.
+        The positions in increasing order.
 
     Examples
     --------
@@ -469,19 +471,19 @@ def thin(points: ArrayLike, share: float = 0.001) -> NDArray[np.int64]:
 
 
 def select_spread(points: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Find so many well-spread points: the extremes, then always the farthest one.
+    """Choose well-spread points: first the extremes, then repeatedly the farthest point.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_objectives)
-        Objective values.
+        The objective values.
     n : int
-        How many to choose; all where there are no more.
+        The number of points to choose. If there are no more than ``n`` points, all are chosen.
 
     Returns
     -------
     ndarray of int
-        The positions, increasing.
+        The positions in increasing order.
 
     Examples
     --------
@@ -495,20 +497,20 @@ def select_spread(points: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def performance_profile(values: ArrayLike, *, better: Literal["smaller", "larger"] = "smaller") -> PerformanceProfile:
-    """Make performance profiles after Dolan and Moré, of solvers on a set of problems.
+    """Compute performance profiles, after Dolan and Moré, of solvers on a set of problems.
 
     Parameters
     ----------
     values : array-like of shape (n_problems, n_solvers)
-        What each solver achieved on each problem; none negative. A result that is infinitely bad (∞
-        where smaller is better, 0 where larger is) says that the solver failed.
+        The result of each solver on each problem, which must not be negative. An infinitely bad result (∞ if smaller
+        is better, 0 if larger is better) means that the solver failed.
     better : {"smaller", "larger"}, default="smaller"
-        Which results are the good ones. Where larger is better, the reciprocals are compared.
+        Which results are better. If larger results are better, the reciprocals are compared.
 
     Returns
     -------
     PerformanceProfile
-        For each solver the share of problems on which it is within a factor of the best.
+        For each solver, the share of problems on which it is within a factor of the best.
 
     Examples
     --------
@@ -524,23 +526,23 @@ def performance_profile(values: ArrayLike, *, better: Literal["smaller", "larger
 
 
 def min_norm(gradients: ArrayLike, *, metric: ArrayLike | None = None) -> MinNorm:
-    """Find the shortest convex combination of gradients: the direction of a multi-gradient step.
+    """Compute the shortest convex combination of gradients: the direction of a multi-gradient step.
 
-    It is right to working precision also where gradients are parallel, opposed, zero, or differ by
-    many orders of magnitude.
+    The result is accurate to working precision, also if gradients are parallel, opposed, zero, or differ by many
+    orders of magnitude.
 
     Parameters
     ----------
     gradients : array-like of shape (n_gradients, n_params)
-        One gradient a row, 20 at most.
-    metric : array-like of shape (n_params,), optional
-        Diagonal of a metric M, all positive: lengths are then those of M⁻¹, and the direction is M⁻¹
-        times the combination. The identity unless given.
+        The gradients, one per row; at most 20.
+    metric : array-like of shape (n_params,), default=None
+        The diagonal of a preconditioner M, whose entries must be positive. Lengths are then measured by M⁻¹, and the
+        direction is M⁻¹ times the combination. By default, the identity.
 
     Returns
     -------
     MinNorm
-        A pair of `direction` and `weights`.
+        The pair of ``direction`` and ``weights``.
 
     Examples
     --------
@@ -551,12 +553,14 @@ def min_norm(gradients: ArrayLike, *, metric: ArrayLike | None = None) -> MinNor
     """
     array = _floats(gradients, "gradients")
     if array.ndim != 2:
-        raise ValueError(f"gradients: expected a 2-D array, one row a gradient, found shape {array.shape}")
+        raise ValueError(f"gradients: expected a 2-D array with one row per gradient, found shape {array.shape}")
     inverse = None
     if metric is not None:
         diagonal = _floats(metric, "metric")
         if diagonal.shape != array.shape[1:]:
-            raise ValueError(f"metric: expected {array.shape[1]} values, one a parameter, found shape {diagonal.shape}")
+            raise ValueError(
+                f"metric: expected {array.shape[1]} values, one per parameter, found shape {diagonal.shape}"
+            )
         if not np.all((diagonal > 0) & np.isfinite(diagonal)):
             raise ValueError("metric: every value must be positive and finite")
         inverse = 1.0 / diagonal

@@ -1,8 +1,8 @@
-"""Rates of groups and the differences between them, with fairlearn's names and values, with numpy alone.
+"""Rates of groups and the differences between them, with fairlearn's names and values; needs only numpy.
 
 The module has rates (:func:`selection_rate`, :func:`true_positive_rate`, …), differences and ratios between groups
 (:func:`demographic_parity_difference`, :func:`equalized_odds_ratio`, …), and :class:`MetricFrame`, which evaluates any
-metric, also those of scikit-learn, for each group, with intervals.
+metric for each group, including those of scikit-learn, with intervals.
 
 Examples
 --------
@@ -59,7 +59,7 @@ def _apart(
     method: Method,
     sample_weight: ArrayLike | None,
 ) -> list[float]:
-    """Find what sets groups apart, in each metric."""
+    """Compute the difference or ratio between groups, for each metric."""
     frame = MetricFrame(
         metrics=metrics,
         y_true=y_true,
@@ -79,26 +79,28 @@ def demographic_parity_difference(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Find the largest difference of selection rates.
+    """Compute the largest difference between selection rates.
 
-    It is ``max_g r_g - min_g r_g`` for the rates ``r_g`` of the groups; to the rate ``r`` of all rows,
-    ``max_g |r_g - r|``.
+    It is ``max_g r_g - min_g r_g`` for the rates ``r_g`` of the groups. Compared with the rate ``r`` of all rows
+    (``"to_overall"``), it is ``max_g |r_g - r|``.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels, which take no part, and predictions; 1 is positive.
+    y_true : array-like of shape (n_rows,)
+        The labels, which are not used.
+    y_pred : array-like of shape (n_rows,)
+        The predictions; 1 is positive.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        0 where all groups have the same rate.
+        The difference; 0 if all groups have the same rate.
 
     Examples
     --------
@@ -118,26 +120,28 @@ def demographic_parity_ratio(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Find the smallest ratio of selection rates.
+    """Compute the smallest ratio of selection rates.
 
-    It is ``min_g r_g / max_g r_g`` for the rates ``r_g`` of the groups; to the rate ``r`` of all rows,
-    ``min_g min(r_g / r, r / r_g)``.
+    It is ``min_g r_g / max_g r_g`` for the rates ``r_g`` of the groups. Compared with the rate ``r`` of all rows
+    (``"to_overall"``), it is ``min_g min(r_g / r, r / r_g)``.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels, which take no part, and predictions; 1 is positive.
+    y_true : array-like of shape (n_rows,)
+        The labels, which are not used.
+    y_pred : array-like of shape (n_rows,)
+        The predictions; 1 is positive.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        1 where all groups have the same rate, NaN where all rates are 0.
+        The ratio; 1 if all groups have the same rate, NaN if all rates are 0.
 
     Examples
     --------
@@ -157,26 +161,28 @@ def equal_opportunity_difference(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Find the largest difference of true positive rates.
+    """Compute the largest difference between true positive rates.
 
-    It is ``max_g t_g - min_g t_g`` for the rates ``t_g`` of the groups; to the rate ``t`` of all rows,
-    ``max_g |t_g - t|``.
+    It is ``max_g t_g - min_g t_g`` for the rates ``t_g`` of the groups. Compared with the rate ``t`` of all rows
+    (``"to_overall"``), it is ``max_g |t_g - t|``.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, from {0, 1} or {-1, 1}.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        0 where all groups have the same rate; a group without positive rows has the rate 0.
+        The difference; 0 if all groups have the same rate. The rate of a group without positive rows is 0.
 
     Examples
     --------
@@ -196,27 +202,29 @@ def equal_opportunity_ratio(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Find the smallest ratio of true positive rates.
+    """Compute the smallest ratio of true positive rates.
 
-    It is ``min_g t_g / max_g t_g`` for the rates ``t_g`` of the groups; to the rate ``t`` of all rows,
-    ``min_g min(t_g / t, t / t_g)``.
+    It is ``min_g t_g / max_g t_g`` for the rates ``t_g`` of the groups. Compared with the rate ``t`` of all rows
+    (``"to_overall"``), it is ``min_g min(t_g / t, t / t_g)``.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, from {0, 1} or {-1, 1}.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
 
     Returns
     -------
     float
-        1 where all groups have the same rate, NaN where all rates are 0; a group without positive rows has the
-        rate 0.
+        The ratio; 1 if all groups have the same rate, NaN if all rates are 0. The rate of a group without positive
+        rows is 0.
 
     Examples
     --------
@@ -229,7 +237,7 @@ def equal_opportunity_ratio(
 
 
 def _mean_of(both: list[float]) -> float:
-    """Find the mean of those that are numbers."""
+    """The mean of the values that are not NaN."""
     there = [value for value in both if value == value]
     return sum(there) / len(there) if there else float("nan")
 
@@ -248,28 +256,30 @@ def equalized_odds_difference(
     sample_weight: ArrayLike | None = None,
     agg: Aggregate = "worst_case",
 ) -> float:
-    """Find the largest differences of true and of false positive rates, as one number.
+    """Compute the largest differences between true and between false positive rates, as one number.
 
-    It is ``max(T, F)`` or ``(T + F) / 2``: `T` is the :func:`equal_opportunity_difference`, `F` the same for
-    false positive rates.
+    It is ``max(T, F)`` or ``(T + F) / 2``, where ``T`` is the :func:`equal_opportunity_difference` and ``F`` is the
+    same for false positive rates.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, from {0, 1} or {-1, 1}.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
     agg : {"worst_case", "mean"}, default="worst_case"
-        Whether the worse of the two or their mean is returned.
+        Whether to return the worse of the two values or their mean.
 
     Returns
     -------
     float
-        0 where all groups have the same rates.
+        The difference; 0 if all groups have the same rates.
 
     Examples
     --------
@@ -292,28 +302,30 @@ def equalized_odds_ratio(
     sample_weight: ArrayLike | None = None,
     agg: Aggregate = "worst_case",
 ) -> float:
-    """Find the smallest ratios of true and of false positive rates, as one number.
+    """Compute the smallest ratios of true and of false positive rates, as one number.
 
-    It is ``min(T, F)`` or ``(T + F) / 2``: `T` is the :func:`equal_opportunity_ratio`, `F` the same for
-    false positive rates.
+    It is ``min(T, F)`` or ``(T + F) / 2``, where ``T`` is the :func:`equal_opportunity_ratio` and ``F`` is the same
+    for false positive rates.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels and predictions, from {0, 1} or {-1, 1}.
+    y_true : array-like of shape (n_rows,)
+        The labels, from {0, 1} or {-1, 1}.
+    y_pred : array-like of shape (n_rows,)
+        The predictions, from the same values.
     sensitive_features : array-like, Series, DataFrame or dict
-        The group of each row.
+        The group of each row. Several features make one group per combination of their values.
     method : {"between_groups", "to_overall"}, default="between_groups"
-        Whether groups are compared with each other or with all rows.
-    sample_weight : array-like of shape (n_rows,), optional
-        A weight for each row.
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
     agg : {"worst_case", "mean"}, default="worst_case"
-        Whether the worse of the two or their mean is returned.
+        Whether to return the worse of the two values or their mean.
 
     Returns
     -------
     float
-        1 where all groups have the same rates. A ratio of rates that are all 0 is NaN, and no part of the mean.
+        The ratio; 1 if all groups have the same rates. A ratio of rates that are all 0 is NaN, and the mean ignores it.
 
     Examples
     --------

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Numbers as an array of two axes.
+/// Converts numbers to an array with two axes.
 pub(crate) fn matrix(
     py: Python<'_>,
     data: Vec<f64>,
@@ -15,7 +15,7 @@ pub(crate) fn matrix(
     PyArray1::from_vec(py, data).reshape(shape)
 }
 
-/// Numbers as an array of three axes.
+/// Converts numbers to an array with three axes.
 pub(crate) fn cube(
     py: Python<'_>,
     data: Vec<f64>,
@@ -24,7 +24,7 @@ pub(crate) fn cube(
     PyArray1::from_vec(py, data).reshape(shape)
 }
 
-/// Points as an array, a copy of their own.
+/// Copies points to an array.
 pub(crate) fn of_points<'py>(
     py: Python<'py>,
     points: &Points,
@@ -33,22 +33,23 @@ pub(crate) fn of_points<'py>(
     matrix(py, points.as_slice().to_vec(), shape)
 }
 
-/// The points of an array, for a problem with this many parameters.
+/// Reads the points of an array for a problem with `n_params` parameters.
 pub(crate) fn points(array: &Bound<'_, PyArray2<f64>>, n_params: usize) -> PyResult<Points> {
     let array = array.try_readonly()?;
     let view = array.as_array();
     if view.ncols() != n_params {
         return Err(PyValueError::new_err(format!(
-            "points have {} parameters, the problem has {n_params}",
+            "points have {} parameters, but the problem has {n_params}; pass {n_params} per point",
             view.ncols()
         )));
     }
     Ok(Points::from_vec(n_params, view.iter().copied().collect()))
 }
 
-/// What a callable returned, as numbers: an array of this shape, or of another that is as good.
+/// The numbers that a callable returned, in an array of one of `shapes`. Messages show the first
+/// shape.
 pub(crate) fn returned(
-    what: &str,
+    subject: &str,
     result: &Bound<'_, PyAny>,
     shapes: &[&[usize]],
     axes: &str,
@@ -57,7 +58,7 @@ pub(crate) fn returned(
         .extract::<PyArrayLikeDyn<'_, f64, AllowTypeChange>>()
         .map_err(|cause| {
             let kind = result.get_type();
-            let message = format!("{what} returned no array of numbers but {kind}");
+            let message = format!("{subject} returned {kind}; return an array of numbers");
             let error = PyValueError::new_err(message);
             error.set_cause(result.py(), Some(cause));
             error
@@ -68,7 +69,7 @@ pub(crate) fn returned(
             Ok(PyTuple::new(result.py(), shape)?.repr()?.to_string())
         };
         return Err(PyValueError::new_err(format!(
-            "{what} returned an array of shape {}; it must be {} ({axes})",
+            "{subject} returned an array of shape {}; it must be {} ({axes})",
             shape(view.shape())?,
             shape(shapes[0])?
         )));

@@ -1,4 +1,4 @@
-//! Tables with the Arrow interface of Python (`__arrow_c_stream__`): Polars, pyarrow and others.
+//! Tables with Python's Arrow interface (`__arrow_c_stream__`): Polars, pyarrow and others.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ use crate::error::Failure;
 
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The stream of such a table, ours from here on.
+/// Takes over the stream of such a table.
 pub(crate) fn stream(table: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?;
-    // SAFETY: a capsule of this name holds a stream; taking it leaves a released one behind, as the
-    // interface asks for.
+    // SAFETY: a capsule of this name contains a stream. Taking it leaves a released stream in the
+    // capsule, as the interface requires.
     #[allow(unsafe_code, reason = "memory of another program")]
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
     Ok(stream)
 }
 
-/// Its columns.
+/// Reads the columns of a stream.
 pub(crate) fn columns(stream: FFI_ArrowArrayStream) -> Result<Vec<Column>, Failure> {
-    let wrong = |e| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
+    let wrong = |e| PyValueError::new_err(format!("X: the Arrow stream cannot be read ({e})"));
     let reader = ArrowArrayStreamReader::try_new(stream).map_err(wrong)?;
     let schema = reader.schema();
     let mut chunks = vec![Vec::new(); schema.fields().len()];
@@ -83,23 +83,23 @@ fn column(name: &str, chunks: &[ArrayRef]) -> Result<Column, Failure> {
             TimeUnit::Nanosecond => numbers!(TimestampNanosecondType, |v| time(v, 1)),
         }),
         Some(other) => {
-            let mut texts = Vec::new();
+            let mut strings = Vec::new();
             for chunk in chunks {
-                if !add_texts(chunk, &mut texts) {
+                if !add_strings(chunk, &mut strings) {
                     return Err(PyTypeError::new_err(format!(
-                        "column {name:?} holds {other}, which is no number and no category; convert or drop \
-                         it"
+                        "column {name:?} has the unsupported type {other}; convert it to numbers, \
+                         or drop it"
                     ))
                     .into());
                 }
             }
-            Ok(Column::from_texts(name, texts))
+            Ok(Column::from_strings(name, strings))
         }
     };
     Ok(column?)
 }
 
-/// Days since 1970-01-01 of a time in units of so many nanoseconds.
+/// Days since 1970-01-01 of a time in units of `unit` nanoseconds.
 fn time(value: i64, unit: i64) -> f64 {
     let units = 86_400_000_000_000 / unit;
     let (days, rest) = (value.div_euclid(units), value.rem_euclid(units));
@@ -111,11 +111,11 @@ fn dated(column: Result<Column, DataError>) -> Result<Column, DataError> {
     column.map(|column| column.dated(Some(DateOrder::Ymd)))
 }
 
-/// Adds the texts of an array, `None` where missing; whether it holds any.
-fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
-    fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>, out: &mut Vec<Option<String>>) {
-        // Without blanks around them, as texts of files.
-        out.extend(texts.map(|text| text.map(|text| text.trim().to_owned())));
+/// Adds the strings of an array, `None` if missing. Returns whether the type is supported.
+fn add_strings(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
+    fn owned<'a>(strings: impl Iterator<Item = Option<&'a str>>, out: &mut Vec<Option<String>>) {
+        // Strips spaces, as for strings in files.
+        out.extend(strings.map(|text| text.map(|text| text.trim().to_owned())));
     }
     match array.data_type() {
         DataType::Utf8 => owned(array.as_string::<i32>().iter(), out),
@@ -123,8 +123,8 @@ fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
         DataType::Utf8View => owned(array.as_string_view().iter(), out),
         DataType::Boolean => {
             let text = |value: bool| if value { "true" } else { "false" };
-            let texts = array.as_boolean().iter().map(|value| value.map(text));
-            owned(texts, out);
+            let strings = array.as_boolean().iter().map(|value| value.map(text));
+            owned(strings, out);
         }
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
@@ -132,33 +132,33 @@ fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
                 out.resize(out.len() + array.len(), None);
                 return true;
             }
-            let mut levels = Vec::new();
-            if !add_texts(dictionary.values(), &mut levels) {
+            let mut categories = Vec::new();
+            if !add_strings(dictionary.values(), &mut categories) {
                 return false;
             }
             let keys = dictionary.normalized_keys();
             let text = |row: usize| match array.is_null(row) {
                 true => None,
-                false => levels.get(keys[row]).cloned().flatten(),
+                false => categories.get(keys[row]).cloned().flatten(),
             };
             out.extend((0..array.len()).map(text));
         }
-        // Levels of a dictionary may be numbers.
-        DataType::Int64 => levels::<Int64Type>(array, out),
-        DataType::Int32 => levels::<Int32Type>(array, out),
-        DataType::Int16 => levels::<Int16Type>(array, out),
-        DataType::Int8 => levels::<Int8Type>(array, out),
-        DataType::UInt64 => levels::<UInt64Type>(array, out),
-        DataType::UInt32 => levels::<UInt32Type>(array, out),
-        DataType::UInt16 => levels::<UInt16Type>(array, out),
-        DataType::UInt8 => levels::<UInt8Type>(array, out),
+        // The categories of a dictionary may be numbers.
+        DataType::Int64 => categories::<Int64Type>(array, out),
+        DataType::Int32 => categories::<Int32Type>(array, out),
+        DataType::Int16 => categories::<Int16Type>(array, out),
+        DataType::Int8 => categories::<Int8Type>(array, out),
+        DataType::UInt64 => categories::<UInt64Type>(array, out),
+        DataType::UInt32 => categories::<UInt32Type>(array, out),
+        DataType::UInt16 => categories::<UInt16Type>(array, out),
+        DataType::UInt8 => categories::<UInt8Type>(array, out),
         _ => return false,
     }
     true
 }
 
-/// Adds whole numbers as texts.
-fn levels<T: ArrowPrimitiveType>(array: &dyn Array, out: &mut Vec<Option<String>>)
+/// Adds whole numbers as strings.
+fn categories<T: ArrowPrimitiveType>(array: &dyn Array, out: &mut Vec<Option<String>>)
 where
     T::Native: ToString,
 {
@@ -166,11 +166,11 @@ where
     out.extend(numbers.map(|number| number.map(|n| n.to_string())));
 }
 
-/// The numbers of several arrays, one after the other.
+/// The numbers of several arrays, concatenated.
 struct Chunked<T: ArrowPrimitiveType> {
     chunks: Vec<PrimitiveArray<T>>,
     number: fn(T::Native) -> f64,
-    /// The row that each begins with, and the number of rows.
+    /// The first row of each chunk, and the number of rows.
     starts: Vec<usize>,
 }
 

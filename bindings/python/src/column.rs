@@ -1,4 +1,4 @@
-//! Columns of Python objects as columns of a table: numbers stay where they are.
+//! Columns of Python objects as columns of a table; numbers are not copied.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,16 +10,16 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 use crate::{arrow, work};
 
-/// A column as the package hands it over.
+/// A column as the package passes it.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
-    /// Name and an array of numbers.
+    /// The name and an array of numbers.
     Numbers(String, Bound<'py, PyAny>),
-    /// Name, code of each row (below 0 where missing) and the levels.
+    /// The name, the code of each row (below 0 if missing) and the categories.
     Codes(String, PyReadonlyArray1<'py, i64>, Vec<String>),
-    /// Name, days since 1970-01-01, and that they are dates.
+    /// The name, days since 1970-01-01, and whether they are dates.
     Dates(String, Bound<'py, PyAny>, bool),
-    /// Name, the values that are not 0, their rows in increasing order, and the number of rows.
+    /// The name, the nonzero values, their rows in increasing order, and the number of rows.
     Sparse(
         String,
         Bound<'py, PyArray1<f64>>,
@@ -28,7 +28,7 @@ pub(crate) enum Given<'py> {
     ),
 }
 
-/// A column whose memory is known; what is in it is still to be looked at.
+/// A column whose memory is known, but whose values have not been read yet.
 pub(crate) enum Found {
     Numbers(String, Arc<dyn NumberSource>, Option<DateOrder>),
     Codes(String, Vec<u32>, Vec<String>),
@@ -42,10 +42,10 @@ impl Given<'_> {
                 let date = is_date.then_some(DateOrder::Ymd);
                 Found::Numbers(name, numbers(&array)?, date)
             }
-            Self::Codes(name, codes, levels) => {
+            Self::Codes(name, codes, categories) => {
                 let code = |code: &i64| u32::try_from(*code).unwrap_or(MISSING);
                 let codes = codes.as_array().iter().map(code).collect();
-                Found::Codes(name, codes, levels)
+                Found::Codes(name, codes, categories)
             }
             Self::Sparse(name, values, rows, n_rows) => {
                 let sparse = Sparse {
@@ -58,7 +58,7 @@ impl Given<'_> {
         })
     }
 
-    /// The column, looked at without the interpreter's lock.
+    /// Reads the column without the interpreter's lock.
     pub(crate) fn column(self, py: Python<'_>) -> PyResult<Column> {
         let found = self.find()?;
         work::outside(py, 1, || found.column())
@@ -69,7 +69,7 @@ impl Found {
     fn column(self) -> Result<Column, Failure> {
         Ok(match self {
             Self::Numbers(name, numbers, date) => Column::from_shared(&name, numbers)?.dated(date),
-            Self::Codes(name, codes, levels) => Column::from_codes(&name, codes, levels)?,
+            Self::Codes(name, codes, categories) => Column::from_codes(&name, codes, categories)?,
         })
     }
 }
@@ -78,7 +78,7 @@ impl Found {
 #[pyclass(name = "Columns", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyColumns {
     n_rows: usize,
-    /// Names of columns with missing values, and how many they have.
+    /// The names of columns with missing values, and the number of these values.
     missing: Vec<(String, usize)>,
     columns: Mutex<Option<Vec<Column>>>,
 }
@@ -93,11 +93,11 @@ impl PyColumns {
         }
     }
 
-    /// Hands the columns over; codes are not copied, so this can be done once.
+    /// Takes the columns. Codes are not copied, so this works only once.
     pub(crate) fn take(&self) -> PyResult<Vec<Column>> {
         let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = columns.take();
-        taken.ok_or_else(|| PyValueError::new_err("these columns are in use already"))
+        taken.ok_or_else(|| PyValueError::new_err("columns: already used; create new ones"))
     }
 }
 
@@ -113,14 +113,14 @@ impl PyColumns {
         })
     }
 
-    /// Those of a table with `__arrow_c_stream__`.
+    /// The columns of a table with `__arrow_c_stream__`.
     #[staticmethod]
     fn of_arrow(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<Self> {
         let stream = arrow::stream(table)?;
         work::outside(py, 1, || Ok(Self::of(arrow::columns(stream)?)))
     }
 
-    /// Their names, as long as they are here.
+    /// The names of the columns, until they are taken.
     #[getter]
     fn names(&self) -> Vec<String> {
         let columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,25 +133,25 @@ impl PyColumns {
         self.n_rows
     }
 
-    /// Calls the columns otherwise, in order.
+    /// Renames the columns, in order.
     fn rename(&self, names: Vec<String>) -> PyResult<()> {
         let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         let columns = columns.as_mut().filter(|c| c.len() == names.len());
-        let columns = columns.ok_or_else(|| PyValueError::new_err("one name for each column"))?;
+        let columns = columns.ok_or_else(|| PyValueError::new_err("names: pass one per column"))?;
         for (column, name) in columns.iter_mut().zip(names) {
             column.name = name;
         }
         Ok(())
     }
 
-    /// Names of columns with missing values, and how many they have.
+    /// The names of columns with missing values, and the number of these values.
     #[getter]
     fn missing(&self) -> Vec<(String, usize)> {
         self.missing.clone()
     }
 }
 
-/// An array of numbers as it lies in memory.
+/// Views an array of numbers in place.
 fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Arc<dyn NumberSource>> {
     macro_rules! of {
         ($($number:ty),*) => {$(
@@ -165,11 +165,11 @@ fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Arc<dyn NumberSource>> {
         .getattr("dtype")
         .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
     Err(PyTypeError::new_err(format!(
-        "expected an array of numbers in one dimension, found {found}"
+        "expected a one-dimensional array of numbers, found {found}"
     )))
 }
 
-/// A number that is exact as f64, or as near as f64 comes.
+/// A number that converts to the nearest f64.
 trait Number: Element + Copy {
     fn number(self) -> f64;
 }
@@ -177,7 +177,7 @@ trait Number: Element + Copy {
 macro_rules! number {
     ($($number:ty),*) => {$(
         impl Number for $number {
-            #[allow(clippy::cast_lossless, reason = "for integers of 64 bits it is none")]
+            #[allow(clippy::cast_lossless, reason = "integers of 64 bits may lose digits")]
             fn number(self) -> f64 {
                 self as f64
             }
@@ -187,20 +187,20 @@ macro_rules! number {
 
 number!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16);
 
-/// Numbers of an array, at equal distances.
+/// The numbers of an array, at equal distances in memory.
 #[derive(Debug)]
 struct Strided<T> {
-    /// Keeps the memory.
+    /// Keeps the memory alive.
     _owner: Py<PyArray1<T>>,
     first: *const T,
-    /// In bytes; below 0 where the array runs backwards.
+    /// In bytes; below 0 if the array is reversed.
     stride: isize,
     len: usize,
 }
 
-// SAFETY: memory is only read. Python keeps it as long as the owner is there, and arrays that are in use
-// are not resized (numpy refuses while something refers to them). That somebody writes numbers meanwhile is
-// the same race as with every other library that works on arrays without the interpreter's lock.
+// SAFETY: memory is only read. Python keeps it as long as the owner exists, and numpy does not
+// resize arrays that have references. If other code writes to the array meanwhile, the race is the
+// same as in every other library that works on arrays without the interpreter's lock.
 #[allow(unsafe_code, reason = "memory of another program")]
 unsafe impl<T> Send for Strided<T> {}
 // SAFETY: see above.
@@ -226,8 +226,8 @@ impl<T: Number + std::fmt::Debug> NumberSource for Strided<T> {
     #[allow(unsafe_code, reason = "memory of another program")]
     fn get(&self, row: usize) -> f64 {
         assert!(row < self.len, "row {row} of {}", self.len);
-        // SAFETY: the row is one of the array's, whose elements lie `stride` bytes apart from the first;
-        // arrays that are not aligned are read as they are.
+        // SAFETY: the row is in the array, whose elements are `stride` bytes apart. The read does
+        // not need alignment.
         let value = unsafe {
             let place = self.first.byte_offset(row as isize * self.stride);
             place.read_unaligned()

@@ -1,4 +1,4 @@
-//! Rows with their roles: what fronts are fitted on.
+//! Data sets: rows with their target, groups, weights and split.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use crate::column::{Given, PyColumns};
 use crate::error::Failure;
 use crate::work;
 
-/// Rows with target, groups, weights and split; encoded when somebody asks for it.
+/// Rows with target, groups, weights and split, encoded on demand.
 #[pyclass(name = "Dataset", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyDataset {
     pub(crate) prepared: Prepared,
@@ -40,7 +40,7 @@ impl PyDataset {
     }
 }
 
-/// What becomes of rows and columns, by the names of the package.
+/// How to split rows and treat missing values and small groups, by the names of the package.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -59,7 +59,7 @@ impl Settings {
         let share = 100.0 * self.validation_fraction;
         let held_out = 100.0 * self.holdout_fraction;
         let policy = match self.missing.as_str() {
-            // Rows with missing values have been refused.
+            // The package has already rejected rows with missing values.
             "error" => "keep",
             other => other,
         };
@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-/// Columns of a table in memory with their roles.
+/// The columns of a table in memory, with their roles.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Parts<'py> {
@@ -91,18 +91,18 @@ pub(crate) struct Parts<'py> {
     features: PyRef<'py, PyColumns>,
     target: Given<'py>,
     positive: String,
-    /// Columns and the names that objectives know them by.
+    /// Columns with their names in objectives.
     sensitive: Vec<(Given<'py>, String)>,
     weight: Option<Given<'py>>,
-    /// Their attributes may be intersections of the sensitive ones.
+    /// Their attributes may be intersections of sensitive columns.
     objectives: Vec<String>,
 }
 
-/// A table and what its columns are for.
+/// A table and the roles of its columns.
 pub(crate) struct Assembled {
     pub(crate) table: Table,
     pub(crate) spec: Spec,
-    /// What the attributes are called.
+    /// The names of the attributes.
     pub(crate) names: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ impl Parts<'_> {
     pub(crate) fn assemble(self, py: Python<'_>, settings: &Settings) -> PyResult<Assembled> {
         let mut spec = settings.spec()?;
         let mut columns = self.features.take()?;
-        // In a pool of its own: the process may have been forked.
+        // Uses a new thread pool, because the process may have been forked.
         let warnings = work::outside(py, 1, || Ok(identifier_warnings(&columns)))?;
         let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
@@ -120,7 +120,7 @@ impl Parts<'_> {
         for (given, name) in self.sensitive {
             let column = given.column(py)?;
             spec.sensitive.push(vec![column.name.clone()]);
-            // What looks like numbers was made groups of by whoever calls.
+            // The caller has converted numbers to groups.
             let categorical = ColumnType::Categorical;
             spec.types.insert(column.name.clone(), categorical);
             columns.push(column);
@@ -134,16 +134,16 @@ impl Parts<'_> {
         }
         check_lengths(&columns)?;
         let mut table = Table::from_columns(&self.source, columns);
-        table.notices = warnings;
+        table.diagnostics = warnings;
         Ok(Assembled { table, spec, names })
     }
 }
 
-/// Attributes such as `sex:race` that objectives name, of those that are there.
+/// Adds intersections such as `sex:race` that objectives use, if their attributes exist.
 fn add_intersections(spec: &mut Spec, names: &mut Vec<String>, objectives: &[String]) {
     let n = names.len();
     for text in objectives {
-        // What is wrong with an objective, the fit says.
+        // The fit reports objectives that cannot be parsed.
         let Ok(call) = ObjectiveCall::parse(text) else {
             continue;
         };
@@ -161,7 +161,7 @@ fn add_intersections(spec: &mut Spec, names: &mut Vec<String>, objectives: &[Str
     }
 }
 
-/// The package hands over columns of one length; this is for what it did not foresee.
+/// Checks that all columns have the same length. The package should pass no others.
 fn check_lengths(columns: &[Column]) -> PyResult<()> {
     let lengths: Vec<(&str, usize)> = columns
         .iter()
@@ -170,7 +170,7 @@ fn check_lengths(columns: &[Column]) -> PyResult<()> {
     match lengths.iter().find(|(_, n)| *n != lengths[0].1) {
         None => Ok(()),
         Some((name, n)) => Err(PyValueError::new_err(format!(
-            "column {name:?} has {n} rows, column {:?} has {}",
+            "column {name:?} has {n} rows, but column {:?} has {}; pass columns of the same length",
             lengths[0].0, lengths[0].1
         ))),
     }
@@ -178,7 +178,7 @@ fn check_lengths(columns: &[Column]) -> PyResult<()> {
 
 #[pymethods]
 impl PyDataset {
-    /// Rows of columns in memory.
+    /// Creates a data set from columns in memory.
     #[staticmethod]
     fn of(py: Python<'_>, parts: Parts<'_>, settings: Settings, threads: usize) -> PyResult<Self> {
         let Assembled { table, spec, names } = parts.assemble(py, &settings)?;
@@ -191,7 +191,7 @@ impl PyDataset {
         })
     }
 
-    /// Rows of files; attributes as on the command line.
+    /// Reads a data set from files; attributes are written as on the command line.
     #[staticmethod]
     fn read(
         py: Python<'_>,
@@ -217,14 +217,14 @@ impl PyDataset {
         })
     }
 
-    /// A known data set, with its own roles and split.
+    /// Loads a known data set with its own roles and split.
     #[staticmethod]
     fn known(py: Python<'_>, name: &str, seed: Option<u64>, threads: usize) -> PyResult<Self> {
         work::outside(py, threads, || {
             let known = Known::parse(name)?.ok_or_else(|| {
                 DataError::usage(format!(
-                    "{name:?} is no known data set; there are demo, synthetic:SEED, adult:gender, adult:race, \
-                     adult:gender+race and compas:race"
+                    "{name:?} is not a known data set; choose demo, synthetic:SEED, adult:sex, \
+                     adult:race, adult:sex+race or compas:race"
                 ))
             })?;
             let mut spec = known.spec();
@@ -237,26 +237,26 @@ impl PyDataset {
         })
     }
 
-    /// Rows in use.
+    /// The number of rows in use.
     #[getter]
     fn n_rows(&self) -> usize {
         self.prepared.n_rows()
     }
 
-    /// What it was made of.
+    /// The name of the source.
     #[getter]
     fn source(&self) -> &str {
         &self.prepared.table.name
     }
 
-    /// Names of the encoded features, in the order of the parameters.
+    /// The names of the encoded features, in the order of the parameters.
     #[getter]
     fn feature_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let encoded = work::outside(py, 0, || self.encoded())?;
         Ok(encoded.encoding.schema().feature_names())
     }
 
-    /// Attributes with their groups.
+    /// The attributes with their groups.
     #[getter]
     fn attributes(&self) -> Vec<(String, Vec<String>)> {
         let attributes = self.prepared.attributes();
@@ -265,27 +265,27 @@ impl PyDataset {
             .collect()
     }
 
-    /// The value of the target that is decided for.
+    /// The favorable value of the target.
     #[getter]
     fn positive(&self) -> Option<&str> {
         Some(self.prepared.target.as_ref()?.positive.as_str())
     }
 
-    /// Values of the target.
+    /// The values of the target.
     #[getter]
     fn target_values(&self) -> PyResult<Vec<String>> {
         Ok(self.prepared.target_values().map_err(Failure::from)?)
     }
 
-    /// Rows for training, validation and test.
+    /// The number of rows of each split.
     #[getter]
     fn rows(&self) -> Vec<(&'static str, usize)> {
         self.prepared.split.counts()
     }
 
-    /// What was decided, and what to be wary of.
+    /// Warnings and notes about the data.
     #[getter]
-    fn notices(&self) -> Vec<(bool, String)> {
-        crate::run::notices(&self.prepared.notices)
+    fn messages(&self) -> Vec<(bool, String)> {
+        crate::run::diagnostics(&self.prepared.diagnostics)
     }
 }

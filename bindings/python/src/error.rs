@@ -1,4 +1,4 @@
-//! Errors of Rust as exceptions of Python: the same message, in the words of the package.
+//! Converts Rust errors to Python exceptions, with the package's names of settings.
 
 use std::io::ErrorKind;
 
@@ -13,14 +13,14 @@ use pyo3::exceptions::{
 
 use crate::wording::Keywords;
 
-/// What went wrong, on its way to Python.
+/// An error on its way to Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Of our crates.
+    /// An error of fairfront's crates.
     Run(RunError),
-    /// An exception that is there already: one of a callable, or one of ours.
+    /// A Python exception, raised by a callable or by this crate.
     Python(PyErr),
-    /// A panic: a bug, whatever the input.
+    /// A panic, which is always a bug.
     Panic(String),
 }
 
@@ -30,7 +30,7 @@ impl From<PyErr> for Failure {
     }
 }
 
-/// Each of our errors, by way of the one that holds them all.
+/// Converts each crate's error by way of `RunError`, which contains all of them.
 macro_rules! from {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
@@ -55,11 +55,11 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Python(error) => error,
             Failure::Panic(message) => PyRuntimeError::new_err(format!(
-                "internal error: {message}; this is a bug of fairfront, please report it"
+                "internal error: {message}; this is a bug in fairfront, please report it"
             )),
-            // Ctrl-C raises its own exception.
+            // Ctrl-C raises another exception.
             Failure::Run(error) if error.is_stopped() => PyTimeoutError::new_err(
-                "the time limit passed before a model was found; give a larger max_seconds",
+                "the time limit passed before a model was found; set a larger max_seconds",
             ),
             Failure::Run(error) => {
                 let error = match raised(error) {
@@ -84,7 +84,7 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// What a callable raised, on its way through our crates; any other error comes back.
+/// The exception that a callable raised inside the crates; any other error is returned unchanged.
 fn raised(error: RunError) -> Result<PyErr, RunError> {
     use fairfront_core::Error as CoreError;
     use fairfront_solve::Error as SolveError;
@@ -98,7 +98,7 @@ fn raised(error: RunError) -> Result<PyErr, RunError> {
     }
 }
 
-/// What kind of trouble there is with a file, where it is about one.
+/// The kind of a file error; `None` for other errors.
 fn about_file(error: &RunError) -> Option<ErrorKind> {
     match error {
         RunError::Model(ModelError::Table(DataError::Io { source, .. })) => Some(source.kind()),

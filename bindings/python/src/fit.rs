@@ -1,4 +1,4 @@
-//! From rows to a run.
+//! Fits a front on a data set.
 
 use fairfront_core::Attribute;
 use fairfront_data::{attribute_name, grammar};
@@ -12,13 +12,13 @@ use crate::objective::custom_objectives;
 use crate::run::PyRun;
 use crate::work;
 
-/// How a front is to be computed, by the names of the package.
+/// The parameters of a fit, by the names of the package.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Asked<'py> {
     pub(crate) objectives: Vec<Bound<'py, PyAny>>,
     solver: String,
-    n_points: Option<usize>,
+    n_models: Option<usize>,
     settings: Vec<(String, String)>,
     polish: bool,
     front_in: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Asked<'py> {
 }
 
 impl Asked<'_> {
-    /// The request; without an attribute it is about the loss alone.
+    /// The request for a fit; without attributes, the loss is the only objective.
     pub(crate) fn request(
         &self,
         source: &str,
@@ -43,7 +43,7 @@ impl Asked<'_> {
                 Some("paper") => true,
                 Some(other) => return Err(unknown("preset", other, &["paper"])),
             },
-            points: self.n_points,
+            models: self.n_models,
             settings: self.settings.clone(),
             polish: self.polish,
             front_in: match self.front_in.as_deref() {
@@ -62,7 +62,7 @@ impl Asked<'_> {
     }
 }
 
-/// An attribute as objectives name it; intersections keep their colons.
+/// An attribute as written in objectives; intersections keep their colons.
 fn text_of(name: &str) -> String {
     match grammar::attribute(name) {
         Ok(parts) if attribute_name(&parts) == name => {
@@ -86,7 +86,7 @@ fn unknown(parameter: &str, found: &str, known: &[&str]) -> PyErr {
     PyValueError::new_err(message)
 }
 
-/// Fits a front. Returns the run, and the exception that ended the fit before its time, if one did.
+/// Fits a front. Returns the run, and the exception that stopped the fit early, if there is one.
 #[pyfunction]
 pub(crate) fn fit(
     py: Python<'_>,

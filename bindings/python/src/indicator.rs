@@ -1,7 +1,7 @@
-//! What can be said about points in objective space, and the direction that lowers all objectives.
+//! Indicators of points in objective space, and the direction that lowers all objectives.
 //!
-//! Arrays come as the package's own functions make them: two-dimensional, f64, in C order. They are
-//! read where they lie.
+//! Arrays come from the package's own functions: two-dimensional, f64, in C order. They are not
+//! copied.
 
 use std::collections::HashSet;
 
@@ -17,9 +17,9 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 use crate::work::outside;
 
-/// None of it is divided among threads.
+/// Indicators run on one thread.
 const ONE: usize = 1;
-/// Gradients with a larger entry are scaled down, so that no length is beyond the largest number.
+/// Gradients with a larger entry are scaled down, so that no length overflows.
 const LARGE: f64 = 1e150;
 
 type Points<'py> = PyReadonlyArray2<'py, f64>;
@@ -30,7 +30,7 @@ fn wrong(message: String) -> Failure {
     PyValueError::new_err(message).into()
 }
 
-/// The numbers of an array, how many make a point, and what the caller calls it.
+/// The numbers of an array, the number of objectives, and the name of the argument.
 #[derive(Clone, Copy)]
 struct Named<'a> {
     name: &'a str,
@@ -57,7 +57,7 @@ fn reference<'a>(numbers: &'a Numbers<'_>, points: Named<'_>) -> Result<&'a [f64
     let numbers = numbers.as_slice().map_err(in_order)?;
     if numbers.len() != points.m {
         return Err(wrong(format!(
-            "ref has {} values, points have {} objectives",
+            "ref has {} values, but points have {} objectives",
             numbers.len(),
             points.m
         )));
@@ -73,7 +73,7 @@ fn positions(py: Python<'_>, found: Vec<usize>) -> PyResult<Positions<'_>> {
     Ok(found?.into_pyarray(py))
 }
 
-/// The volume that points dominate.
+/// Computes the volume that points dominate.
 #[pyfunction]
 pub(crate) fn hypervolume(py: Python<'_>, points: Points<'_>, r#ref: Numbers<'_>) -> PyResult<f64> {
     let points = Named::of("points", &points)?;
@@ -83,7 +83,7 @@ pub(crate) fn hypervolume(py: Python<'_>, points: Points<'_>, r#ref: Numbers<'_>
     })
 }
 
-/// What each point adds to the volume.
+/// Computes the contribution of each point to the volume.
 #[pyfunction]
 pub(crate) fn contributions<'py>(
     py: Python<'py>,
@@ -98,7 +98,7 @@ pub(crate) fn contributions<'py>(
     Ok(each.into_pyarray(py))
 }
 
-/// Positions of the points that no other dominates; of equal points the first.
+/// Finds the positions of the nondominated points; of equal points, only the first.
 #[pyfunction]
 pub(crate) fn nondominated<'py>(py: Python<'py>, points: Points<'py>) -> PyResult<Positions<'py>> {
     let points = Named::of("points", &points)?;
@@ -108,7 +108,8 @@ pub(crate) fn nondominated<'py>(py: Python<'py>, points: Points<'py>) -> PyResul
     )
 }
 
-/// Whether no other point dominates each; of equal points the first alone, or all.
+/// Determines for each point whether no other point dominates it; of equal points, the first or
+/// all.
 #[pyfunction]
 pub(crate) fn is_nondominated<'py>(
     py: Python<'py>,
@@ -122,7 +123,7 @@ pub(crate) fn is_nondominated<'py>(
         let mut mask = vec![false; values.len()];
         best.iter().for_each(|i| mask[*i] = true);
         if keep_weakly {
-            // Adding 0 makes both zeros one.
+            // Adding 0 turns -0 into 0.
             let bits = |p: &[f64]| p.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
             let among: HashSet<_> = best.iter().map(|i| bits(values.point(*i))).collect();
             for (kept, point) in mask.iter_mut().zip(values) {
@@ -134,7 +135,7 @@ pub(crate) fn is_nondominated<'py>(
     Ok(mask.into_pyarray(py))
 }
 
-/// The share of a front's points that no point of the union dominates.
+/// Computes the share of a front's points that no point of the union dominates.
 #[pyfunction]
 pub(crate) fn purity(
     py: Python<'_>,
@@ -155,7 +156,7 @@ pub(crate) fn purity(
     })
 }
 
-/// Γ, Γ as a share of the range, and Δ.
+/// Computes Γ, Γ as a share of the range, and Δ.
 #[pyfunction]
 pub(crate) fn spread(
     py: Python<'_>,
@@ -169,7 +170,7 @@ pub(crate) fn spread(
     })
 }
 
-/// Indicators of a front next to a target.
+/// Indicators that compare a front with a target.
 macro_rules! next_to_target {
     ($($(#[$about:meta])* $name:ident),*) => {$(
         $(#[$about])*
@@ -182,22 +183,22 @@ macro_rules! next_to_target {
 }
 
 next_to_target!(
-    /// The share of the target's points that the front dominates or equals.
+    /// Computes the share of the target's points that the front dominates or equals.
     coverage,
-    /// By how much the front has to be lowered to cover the target.
+    /// Computes by how much the front has to be lowered to cover the target.
     additive_epsilon,
-    /// The mean distance of the target's points to what the front dominates.
+    /// Computes the mean distance from the target's points to the region that the front dominates.
     igd_plus
 );
 
-/// Position of the knee.
+/// Finds the position of the knee.
 #[pyfunction]
 pub(crate) fn knee(py: Python<'_>, points: Points<'_>) -> PyResult<Option<usize>> {
     let points = Named::of("points", &points)?;
     outside(py, ONE, || Ok(pareto::knee(points.values()?)))
 }
 
-/// Positions of the points to keep where dense regions are thinned.
+/// Finds the positions of the points that remain after dense regions are thinned.
 #[pyfunction]
 pub(crate) fn thin<'py>(
     py: Python<'py>,
@@ -217,7 +218,7 @@ pub(crate) fn thin<'py>(
     positions(py, kept)
 }
 
-/// Positions of so many well-spread points.
+/// Finds the positions of `n` well-spread points.
 #[pyfunction]
 pub(crate) fn select_spread<'py>(
     py: Python<'py>,
@@ -233,7 +234,7 @@ pub(crate) fn select_spread<'py>(
     positions(py, chosen)
 }
 
-/// Ratios to the best, increasing, one row a solver, one column a problem.
+/// Computes the increasing ratios to the best, one row per solver and one column per problem.
 #[pyfunction]
 pub(crate) fn profile_ratios<'py>(
     py: Python<'py>,
@@ -254,8 +255,8 @@ pub(crate) fn profile_ratios<'py>(
     ratios.into_pyarray(py).reshape([results.m, n_problems])
 }
 
-/// M⁻¹ times the shortest convex combination of gradients, and its weights; `inverse` is the diagonal
-/// of M⁻¹.
+/// Computes M⁻¹ times the shortest convex combination of gradients, and its weights. `inverse` is
+/// the diagonal of M⁻¹.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a pair of arrays")]
 pub(crate) fn min_norm<'py>(
@@ -273,7 +274,8 @@ pub(crate) fn min_norm<'py>(
     let (direction, weights) = outside(py, ONE, || {
         if !(1..=MOST_OBJECTIVES).contains(&n_gradients) {
             return Err(wrong(format!(
-                "expected 1 to {MOST_OBJECTIVES} gradients of at least one number, found {n_gradients}"
+                "expected 1 to {MOST_OBJECTIVES} gradients with at least one number, found \
+                 {n_gradients}"
             )));
         }
         if let Some(at) = gradients.data.iter().position(|v| !v.is_finite()) {
@@ -283,7 +285,7 @@ pub(crate) fn min_norm<'py>(
             )));
         }
         let largest = gradients.data.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
-        // A power of two, which rounds nothing.
+        // A power of two, so that scaling does not round.
         let scale = if largest > LARGE {
             2f64.powi(-600)
         } else {

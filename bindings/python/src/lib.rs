@@ -4,7 +4,7 @@
     clippy::doc_markdown,
     clippy::needless_pass_by_value,
     clippy::too_many_arguments,
-    reason = "what Python hands over comes by value and by as many names as it has, and is documented as there"
+    reason = "PyO3 passes each argument by value and turns doc comments into docstrings"
 )]
 
 mod array;
@@ -23,7 +23,7 @@ mod solver;
 mod wording;
 mod work;
 
-/// What the package is made of; `fairfront` documents it.
+/// The extension module; the package `fairfront` documents its functions.
 #[pyo3::pymodule]
 mod _fairfront {
     use pyo3::prelude::*;

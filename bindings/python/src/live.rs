@@ -1,4 +1,4 @@
-//! A front that every batch of rows brings up to date.
+//! A front that is updated with each batch of rows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::fit::Asked;
 use crate::run::{Files, PyRun};
 use crate::work;
 
-/// A stream in memory; settled by its first batch.
+/// A stream in memory. Its first batch fixes its columns.
 #[pyclass(name = "Live", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyLive {
     keep: Keep,
@@ -22,12 +22,13 @@ pub(crate) struct PyLive {
 }
 
 impl PyLive {
-    /// Nobody waits here: who holds the stream may be calling Python.
+    /// Locks the state. It is locked only briefly, because the owner of the stream may be calling
+    /// Python.
     fn held(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the stream for an update; it has to be given back.
+    /// Takes the stream for an update; `give_back` must follow.
     fn take(&self) -> PyResult<Option<Live>> {
         let mut state = self.held();
         match std::mem::replace(&mut *state, State::Busy) {
@@ -53,19 +54,19 @@ impl PyLive {
     }
 }
 
-/// Where a stream is.
+/// The state of a stream.
 enum State {
     New,
     Begun(Box<Live>),
-    /// An update has it.
+    /// An update is using it.
     Busy,
 }
 
 fn busy() -> PyErr {
-    PyRuntimeError::new_err("partial_fit is at work on this estimator; wait until it is done")
+    PyRuntimeError::new_err("partial_fit is running on this estimator; wait until it has finished")
 }
 
-/// A run, and the exception that ended its fit before its time.
+/// A run, and the exception that stopped its fit early.
 type Updated = (Option<PyRun>, Option<PyErr>);
 
 #[pymethods]
@@ -83,7 +84,7 @@ impl PyLive {
         }
     }
 
-    /// Takes a batch; no run where the rows so far cannot make a front.
+    /// Adds a batch. Returns no run if the rows so far are not enough for a front.
     fn update(
         &self,
         py: Python<'_>,
@@ -95,11 +96,13 @@ impl PyLive {
         max_seconds: Option<f64>,
     ) -> PyResult<Updated> {
         let Assembled { table, spec, names } = parts.assemble(py, &settings)?;
-        let texts = asked.objectives.iter().map(PyAnyMethods::extract::<String>);
-        let texts = texts.collect::<PyResult<Vec<_>>>().map_err(|_| {
-            PyTypeError::new_err("partial_fit takes objectives by name; callables are for fit")
+        let objectives = asked.objectives.iter().map(PyAnyMethods::extract::<String>);
+        let objectives = objectives.collect::<PyResult<Vec<_>>>().map_err(|_| {
+            PyTypeError::new_err(
+                "partial_fit takes objectives by name; pass names, or use fit for callables",
+            )
         })?;
-        let request = asked.request(&table.name, &names, texts)?;
+        let request = asked.request(&table.name, &names, objectives)?;
         let options = LiveOptions {
             spec,
             request,
@@ -107,7 +110,7 @@ impl PyLive {
             names,
         };
         let mut live = self.take()?;
-        // Whatever happens, the stream comes back as it is after the update, or as it was before.
+        // The stream is given back in any case, updated or unchanged.
         let updated = work::watched(py, threads, callback, max_seconds, |watch| {
             let live = match &mut live {
                 Some(live) => live,
@@ -123,21 +126,21 @@ impl PyLive {
         updated
     }
 
-    /// Why there is no front yet.
+    /// The reason why the front does not exist yet.
     #[getter]
     fn waiting(&self) -> PyResult<Option<String>> {
         let waiting = self.with(|live| live.waiting().map(str::to_owned))?;
         Ok(waiting.flatten())
     }
 
-    /// Batches, rows that arrived, and rows that are kept.
+    /// The numbers of batches, of rows that arrived, and of rows that are kept.
     #[getter]
     fn counts(&self) -> PyResult<(u64, u64, usize)> {
         let counts = self.with(|live| (live.batches(), live.rows(), live.kept()))?;
         Ok(counts.unwrap_or_default())
     }
 
-    /// All of it as files, rows included; `None` before the first batch.
+    /// The stream as files, including its rows; `None` before the first batch.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Option<Files<'py>>> {
         let files = self.with(Live::to_files)?.transpose();
         let bytes = |(name, bytes): (_, Vec<u8>)| (name, PyBytes::new(py, &bytes));
@@ -145,7 +148,7 @@ impl PyLive {
         Ok(files.map(|files| files.into_iter().map(bytes).collect()))
     }
 
-    /// The stream of such files.
+    /// Restores a stream from such files.
     #[staticmethod]
     fn of_files(
         window: Option<usize>,

@@ -1,7 +1,7 @@
-//! A Python callable as one objective among others.
+//! Objectives written in Python.
 //!
-//! The callable is asked once a tile of rows (64 rows × 32 points), which is the unit of all passes over
-//! rows. An exception becomes an error of the pass and comes back as it was raised.
+//! The callable is called once per tile of rows (64 rows × 32 points), which is the unit of all
+//! passes over rows. An exception becomes an error of the pass and reaches the caller unchanged.
 
 use std::sync::Arc;
 
@@ -16,57 +16,64 @@ use pyo3::prelude::*;
 
 use crate::array::{matrix, returned};
 
-/// Some rows, as a callable sees them.
+/// Labels, weights and groups of some rows, for the callables of an :class:`fairfront.Objective`.
+///
+/// Attributes
+/// ----------
+/// labels : ndarray of shape (n_rows,)
+///     The labels, -1 or 1.
+/// weights : ndarray of shape (n_rows,)
+///     The weights of the rows.
 #[pyclass(name = "Rows", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyRows {
     labels: Vec<f64>,
     weights: Vec<f64>,
-    /// For each attribute.
+    /// The groups of the rows, for each attribute.
     groups: Vec<Vec<i64>>,
     attributes: Arc<[Attribute]>,
 }
 
 #[pymethods]
 impl PyRows {
-    /// Labels, -1 or 1.
+    /// The labels of the rows, -1 or 1.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.labels)
     }
 
-    /// Weights.
+    /// The weights of the rows.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.weights)
     }
 
-    /// Give the groups of the rows.
+    /// Get the groups of the rows.
     ///
     /// Parameters
     /// ----------
     /// attribute : str
-    ///     A sensitive attribute.
+    ///     The name of a sensitive attribute.
     ///
     /// Returns
     /// -------
     /// ndarray of shape (n_rows,)
-    ///     Positions in ``group_names(attribute)``; -1 where the group is not known.
+    ///     The positions of the groups in ``group_names(attribute)``; -1 if the group is unknown.
     fn groups<'py>(&self, py: Python<'py>, attribute: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let index = position(attribute, &self.attributes)?;
         Ok(PyArray1::from_slice(py, &self.groups[index]))
     }
 
-    /// Give the names of an attribute's groups.
+    /// Get the names of an attribute's groups.
     ///
     /// Parameters
     /// ----------
     /// attribute : str
-    ///     A sensitive attribute.
+    ///     The name of a sensitive attribute.
     ///
     /// Returns
     /// -------
     /// list of str
-    ///     Their names.
+    ///     The names of the groups.
     fn group_names(&self, attribute: &str) -> PyResult<Vec<String>> {
         let index = position(attribute, &self.attributes)?;
         Ok(self.attributes[index].groups.clone())
@@ -93,7 +100,7 @@ impl PyRows {
     }
 }
 
-/// Where an attribute is.
+/// The position of an attribute.
 fn position(name: &str, attributes: &[Attribute]) -> PyResult<usize> {
     let found = attributes.iter().position(|a| a.name == name);
     found.ok_or_else(|| {
@@ -114,7 +121,7 @@ pub(crate) struct PyObjective {
 }
 
 impl PyObjective {
-    /// From a `fairfront.Objective`, for rows with these attributes.
+    /// Reads a `fairfront.Objective`, for rows with these attributes.
     fn new(objective: &Bound<'_, PyAny>, attributes: &Arc<[Attribute]>) -> PyResult<Self> {
         let attribute: Option<String> = objective.getattr("attribute")?.extract()?;
         let label: Option<f64> = objective.getattr("label")?.extract()?;
@@ -130,7 +137,7 @@ impl PyObjective {
         })
     }
 
-    /// Weights of the rows; 0 for those that take no part.
+    /// The weights of the rows; 0 for rows that the objective ignores.
     fn weights(&self, rows: &Rows) -> [f64; TILE_ROWS] {
         let mut weights = [0.0; TILE_ROWS];
         weights[..rows.len()].copy_from_slice(rows.weights());
@@ -145,7 +152,7 @@ impl PyObjective {
         weights
     }
 
-    /// s and its derivative by the score.
+    /// Computes s and its derivative with respect to the score.
     fn ask(&self, rows: &Rows, scores: &[Lanes]) -> Result<[Vec<f64>; 2], Error> {
         Python::attach(|py| self.call(py, rows, scores)).map_err(raised)
     }
@@ -156,11 +163,11 @@ impl PyObjective {
         let array = matrix(py, scores.as_flattened().to_vec(), [n, LANES])?;
         let seen = Bound::new(py, PyRows::new(rows, &self.attributes))?;
         let result = self.statistics.bind(py).call1((array, seen))?;
-        let what = format!("statistics of the objective {:?}", self.name);
+        let subject = format!("statistics of the objective {:?}", self.name);
         let pair = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
         let (s, ds) = pair.map_err(|_| {
             let message =
-                format!("{what} must return two arrays: s and its derivative by the score");
+                format!("{subject} must return two arrays: s and its derivative by the score");
             PyValueError::new_err(message)
         })?;
         let shape: [&[usize]; 2] = [&[k, n, LANES], &[n, LANES]];
@@ -171,14 +178,14 @@ impl PyObjective {
         let axes = "means × rows × points";
         let weights = self.weights(rows);
         let numbers = |part: &str, array| {
-            let found = returned(&format!("{what} ({part})"), array, shapes, axes)?;
-            // Of rows that count, at points that are numbers.
+            let found = returned(&format!("{subject} ({part})"), array, shapes, axes)?;
+            // Only rows that count and points with finite scores matter.
             let is_bad = |(i, value): (usize, &f64)| {
                 let (row, point) = (i / LANES % n, i % LANES);
                 value.is_nan() && weights[row] > 0.0 && scores[row][point].is_finite()
             };
             match found.iter().enumerate().any(is_bad) {
-                true => Err(PyValueError::new_err(format!("{what} ({part}) is NaN"))),
+                true => Err(PyValueError::new_err(format!("{subject} ({part}) is NaN"))),
                 false => Ok(found),
             }
         };
@@ -214,17 +221,17 @@ impl PyObjective {
     fn ask_outer(&self, outer: &Py<PyAny>, means: &[f64], slope: &mut [f64]) -> PyResult<f64> {
         Python::attach(|py| {
             let result = outer.bind(py).call1((PyArray1::from_slice(py, means),))?;
-            let what = format!("outer of the objective {:?}", self.name);
+            let subject = format!("outer of the objective {:?}", self.name);
             let pair = result.extract::<(f64, Bound<'_, PyAny>)>();
             let (value, by_mean) = pair.map_err(|_| {
                 let message =
-                    format!("{what} must return a number and its derivative by the means");
+                    format!("{subject} must return a number and its derivative by the means");
                 PyValueError::new_err(message)
             })?;
-            let by_mean = returned(&what, &by_mean, &[&[self.n_means]], "means")?;
+            let by_mean = returned(&subject, &by_mean, &[&[self.n_means]], "means")?;
             let is_bad = value.is_nan() || by_mean.iter().any(|d| d.is_nan());
             if is_bad && means.iter().all(|mean| mean.is_finite()) {
-                return Err(PyValueError::new_err(format!("{what} is NaN")));
+                return Err(PyValueError::new_err(format!("{subject} is NaN")));
             }
             slope.copy_from_slice(&by_mean);
             Ok(value)
@@ -232,7 +239,7 @@ impl PyObjective {
     }
 }
 
-/// An exception on its way through the solver.
+/// Wraps an exception, so that it passes through the solver.
 fn raised(error: PyErr) -> Error {
     Error::Custom(Box::new(error))
 }
@@ -263,8 +270,8 @@ impl Objective for PyObjective {
     }
 
     fn stand_in(&self) -> Option<StandIn> {
-        // Any loss of a classifier: the model that tells the classes apart is a good start, and its curvature
-        // a good preconditioner.
+        // For any loss of a classifier, the model that separates the classes is a good start, and
+        // its curvature is a good preconditioner.
         self.is_affine().then(|| StandIn {
             objective: Box::new(LogLoss::default()),
             shift: 0.0,
@@ -318,15 +325,15 @@ impl OwnStatistics for PyObjective {
     }
 }
 
-/// An objective as a person gives it.
+/// An objective as the user passes it.
 pub(crate) enum Given {
-    /// By its name.
+    /// The name of a built-in objective.
     Text(String),
-    /// Callables.
+    /// An objective made of callables.
     Custom(PyObjective),
 }
 
-/// Objectives as a person gives them: texts and `fairfront.Objective`s, in any order.
+/// Reads objectives as the user passes them: names and `fairfront.Objective`s, in any order.
 pub(crate) fn given(
     objectives: &[Bound<'_, PyAny>],
     attributes: &[Attribute],
@@ -339,7 +346,8 @@ pub(crate) fn given(
         if !objective.hasattr("statistics")? {
             let kind = objective.get_type();
             return Err(PyTypeError::new_err(format!(
-                "an objective is a name such as 'log_loss' or a fairfront.Objective, not {kind}"
+                "objectives: {kind} is not an objective; pass a name such as 'log_loss' or a \
+                 fairfront.Objective"
             )));
         }
         Ok(Given::Custom(PyObjective::new(objective, &attributes)?))
@@ -347,23 +355,23 @@ pub(crate) fn given(
     objectives.iter().map(read).collect()
 }
 
-/// All objectives as texts, and those of callables.
+/// The names of all objectives, and those made of callables.
 type Named = (Vec<String>, Vec<Arc<dyn Objective>>);
 
-/// The texts of all objectives, the name standing for one of callables, and those of callables.
+/// The names of all objectives, and the objectives made of callables.
 pub(crate) fn custom_objectives(
     objectives: &[Bound<'_, PyAny>],
     attributes: &[Attribute],
 ) -> PyResult<Named> {
-    let (mut texts, mut custom) = (Vec::new(), Vec::new());
+    let (mut names, mut custom) = (Vec::new(), Vec::new());
     for given in given(objectives, attributes)? {
         match given {
-            Given::Text(text) => texts.push(text),
+            Given::Text(text) => names.push(text),
             Given::Custom(objective) => {
-                texts.push(objective.name());
+                names.push(objective.name());
                 custom.push(Arc::new(objective) as Arc<dyn Objective>);
             }
         }
     }
-    Ok((texts, custom))
+    Ok((names, custom))
 }

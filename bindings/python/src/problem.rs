@@ -1,4 +1,4 @@
-//! Problems as Python holds them: objectives on a data set, or whole problems of callables.
+//! Problems for Python: objectives on a data set, or whole problems made of callables.
 
 use std::sync::Arc;
 
@@ -19,41 +19,54 @@ use crate::error::Failure;
 use crate::objective::{Given, given};
 use crate::work::outside;
 
-/// Which rows a stochastic gradient is made from.
+/// The rows of a stochastic gradient, for :meth:`fairfront.Problem.from_functions`.
+///
+/// Attributes
+/// ----------
+/// sizes : list of int
+///     The number of rows for each objective.
+/// seed : int
+///     The seed of the solver.
+/// key : tuple of int
+///     Two numbers that identify this draw among all draws with the same seed.
+/// n_rows : int
+///     The number of all rows.
 #[pyclass(name = "Batch", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyBatch {
-    /// Rows for each objective.
+    /// The number of rows for each objective.
     #[pyo3(get)]
     sizes: Vec<usize>,
-    /// Seed of the solver.
+    /// The seed of the solver.
     #[pyo3(get)]
     seed: u64,
-    /// Two numbers that tell this draw from all others of the seed.
+    /// Two numbers that identify this draw among all draws with the same seed.
     #[pyo3(get)]
     key: (u64, u64),
-    /// Rows there are.
+    /// The number of all rows.
     #[pyo3(get)]
     n_rows: usize,
 }
 
 #[pymethods]
 impl PyBatch {
-    /// Draw the rows of one objective: without replacement, sorted, the same for the same batch.
+    /// Draw the rows of one objective, without replacement.
+    ///
+    /// The same batch always gives the same rows.
     ///
     /// Parameters
     /// ----------
     /// objective : int, default=0
-    ///     Which objective.
+    ///     The position of the objective.
     ///
     /// Returns
     /// -------
     /// ndarray of int64
-    ///     Row numbers, ``sizes[objective]`` of them.
+    ///     ``sizes[objective]`` row numbers in increasing order.
     #[pyo3(signature = (objective = 0))]
     fn rows<'py>(&self, py: Python<'py>, objective: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let Some(&size) = self.sizes.get(objective) else {
             return Err(PyValueError::new_err(format!(
-                "there is no objective {objective}; there are {}",
+                "no objective {objective}; the problem has {}, counted from 0",
                 self.sizes.len()
             )));
         };
@@ -65,7 +78,7 @@ impl PyBatch {
             .wrapping_mul(64)
             .wrapping_add(2 * objective as u64);
         let mut random = Stream::new(self.seed, Purpose::Batch, [self.key.0, number]);
-        // Floyd's way: one number a row, whatever the number of all rows.
+        // Floyd's algorithm draws one number per sampled row, for any number of rows.
         let mut drawn = std::collections::BTreeSet::new();
         for last in n - size..n {
             let row = random.below(last + 1);
@@ -85,7 +98,7 @@ impl PyBatch {
     }
 }
 
-/// A whole problem of callables.
+/// A whole problem made of callables.
 struct Functions {
     values: Py<PyAny>,
     gradients: Py<PyAny>,
@@ -93,7 +106,7 @@ struct Functions {
     n_objectives: usize,
     n_rows: Option<usize>,
     start: Option<Vec<f64>>,
-    minimiser: Option<Vec<f64>>,
+    minimizer: Option<Vec<f64>>,
 }
 
 impl Functions {
@@ -128,9 +141,9 @@ impl Functions {
         Ok(out)
     }
 
-    /// At a point that is finite nothing may be NaN; an infinite number says that it is outside of the
-    /// domain, and the point is left out.
-    fn refuse_nan(&self, what: &str, numbers: &[f64], points: &Points) -> PyResult<()> {
+    /// Rejects NaN at finite points. Infinity means that a point is outside the domain; such points
+    /// are left out.
+    fn refuse_nan(&self, subject: &str, numbers: &[f64], points: &Points) -> PyResult<()> {
         let by_point = numbers.chunks_exact((numbers.len() / points.len()).max(1));
         for (point, numbers) in points.iter().zip(by_point) {
             if point.iter().all(|x| x.is_finite())
@@ -138,8 +151,8 @@ impl Functions {
             {
                 let per_objective = numbers.len() / self.n_objectives;
                 return Err(PyValueError::new_err(format!(
-                    "{what} of objective {} are NaN at the point {point:?}; return inf where a point \
-                     is outside of the domain",
+                    "{subject} of objective {} are NaN at the point {point:?}; return inf for \
+                     points outside the domain",
                     at / per_objective + 1
                 )));
             }
@@ -148,7 +161,7 @@ impl Functions {
     }
 }
 
-/// The batch for a callable; `None` stands for all rows.
+/// The batch for a callable; `None` means all rows.
 fn batch(n_rows: usize, batches: Batches) -> Option<PyBatch> {
     match batches {
         Batches::Sample { sizes, key, .. } if sizes.iter().any(|size| *size < n_rows) => {
@@ -205,7 +218,7 @@ impl LossFacet for Functions {
         _near: Option<&[f64]>,
         _stop: &StopSignal,
     ) -> Result<Option<Vec<f64>>, Error> {
-        Ok(self.minimiser.clone())
+        Ok(self.minimizer.clone())
     }
 
     fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
@@ -218,7 +231,7 @@ impl LossFacet for Functions {
     }
 }
 
-/// What a problem is made of.
+/// The two kinds of problems.
 enum Inner {
     Fair(FairProblem),
     Functions(Functions),
@@ -235,7 +248,7 @@ pub(crate) struct PyProblem {
 }
 
 impl PyProblem {
-    /// What solvers see.
+    /// The problem, for solvers.
     pub(crate) fn problem(&self) -> &dyn Problem {
         match &self.inner {
             Inner::Fair(problem) => problem,
@@ -244,7 +257,7 @@ impl PyProblem {
     }
 }
 
-/// Gradients point by point.
+/// Sorts gradients by point.
 fn by_point(gradients: &Gradients, [n, m, p]: [usize; 3]) -> Vec<f64> {
     let mut data = Vec::with_capacity(n * m * p);
     for point in 0..n {
@@ -279,7 +292,7 @@ impl PyProblem {
             .collect::<Result<Vec<_>, Failure>>()?;
         if made.is_empty() {
             return Err(PyValueError::new_err(
-                "a problem needs at least one objective",
+                "objectives: a problem needs at least one objective; pass one",
             ));
         }
         let names: Vec<String> = made.iter().map(|o| o.name()).collect();
@@ -290,7 +303,7 @@ impl PyProblem {
         })?;
         if let Some(without) = meaningful.iter().position(|meaningful| !meaningful) {
             return Err(PyValueError::new_err(format!(
-                "{} compares groups, but the training rows it is about have fewer than two of them",
+                "{} compares groups, but the training rows that it counts have fewer than two of them",
                 names[without]
             )));
         }
@@ -309,7 +322,7 @@ impl PyProblem {
         n_objectives: usize,
         n_rows: Option<usize>,
         start: Option<Vec<f64>>,
-        minimiser: Option<Vec<f64>>,
+        minimizer: Option<Vec<f64>>,
         names: Vec<String>,
     ) -> Self {
         Self {
@@ -320,7 +333,7 @@ impl PyProblem {
                 n_objectives,
                 n_rows,
                 start,
-                minimiser,
+                minimizer,
             }),
             names,
             feature_names: None,

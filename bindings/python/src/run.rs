@@ -1,10 +1,10 @@
-//! A run in memory: the front, its models, and what can be made of them.
+//! A run in memory: the front with its models, choices, reports and files.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairfront_data::{Notice, NoticeLevel, Table};
-use fairfront_model::{ExportFormat, ModelCertificate, score_file, score_table};
+use fairfront_data::{Diagnostic, Severity, Table};
+use fairfront_model::{ExportFormat, ModelCertificate, ModelId, score_file, score_table};
 use fairfront_run::{
     Certificate, Choice as Chosen, Demand, FrontColumns, Requirement, Rule, Run, Selection, Term,
     Use, choose_with_uses, logged_uses, select, uncertified_model, weights,
@@ -21,66 +21,71 @@ use crate::error::Failure;
 use crate::wording::{Keywords, worded};
 use crate::work;
 
-/// Whether it is a warning, and what it says.
-pub(crate) fn notices(notices: &[Notice]) -> Vec<(bool, String)> {
-    let said = |notice: &Notice| {
-        let warns = notice.level == NoticeLevel::Warning;
-        (warns, notice.message.render(&Keywords))
+/// Whether each diagnostic is a warning, and its message.
+pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<(bool, String)> {
+    let rendered = |diagnostic: &Diagnostic| {
+        let warns = diagnostic.severity == Severity::Warning;
+        (warns, diagnostic.message.render(&Keywords))
     };
-    notices.iter().map(said).collect()
+    diagnostics.iter().map(rendered).collect()
 }
 
-/// A front with all that was found out about it.
+/// A front with its measures, settings and encoding.
 #[pyclass(name = "Run", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyRun {
     run: Run,
-    /// Uses of the certifying rows, which choices add to.
+    /// The uses of the certifying rows; choices add to them.
     uses: Mutex<Vec<Use>>,
 }
 
 impl PyRun {
     pub(crate) fn new(mut run: Run) -> Self {
         let uses = Mutex::new(std::mem::take(&mut run.uses));
-        run.info.notices = worded(&run.info.notices);
+        run.info.diagnostics = worded(&run.info.diagnostics);
         Self { run, uses }
     }
 
     fn uses(&self) -> MutexGuard<'_, Vec<Use>> {
-        // A list of finished uses is whole whatever happened elsewhere.
+        // The list contains only finished uses, so it is valid even after a panic elsewhere.
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run with its log.
+    /// The run with the log of uses.
     fn whole(&self) -> Run {
         let mut run = self.run.clone();
         run.uses.clone_from(&self.uses());
         run
     }
 
-    /// The parameters of a point, the intercept last; those of the unmitigated model for `None`.
-    fn params(&self, point: Option<usize>) -> PyResult<&[f64]> {
-        let front = &self.run.front;
-        match point {
-            None => Ok(&self.run.info.unmitigated.params),
-            Some(point) => front.params.get(point).map(Vec::as_slice).ok_or_else(|| {
-                PyIndexError::new_err(format!(
-                    "there is no point {point}; the front has the points 0 to {}",
-                    front.len().saturating_sub(1)
-                ))
-            }),
+    /// The id of a model of the front, which counts from 1.
+    fn id(&self, model_id: usize) -> PyResult<ModelId> {
+        let n = self.run.front.len();
+        match ModelId::new(model_id) {
+            Some(id) if id.index() < n => Ok(id),
+            _ => Err(PyIndexError::new_err(format!(
+                "the front has no model {model_id}; choose one of 1 to {n}"
+            ))),
         }
+    }
+
+    /// The parameters of a model, the intercept last; `None` means the unmitigated model.
+    fn params(&self, model_id: Option<usize>) -> PyResult<&[f64]> {
+        Ok(match model_id {
+            None => &self.run.info.unmitigated.params,
+            Some(id) => &self.run.front.params[self.id(id)?.index()],
+        })
     }
 }
 
 /// The files of a run, by name.
 pub(crate) type Files<'py> = Vec<(&'static str, Bound<'py, PyBytes>)>;
 
-/// How a point is chosen, by the names of the package.
+/// The rule for choosing a model, by the names of the package.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a setting that is given or not"
+    reason = "each is a setting that is on or off"
 )]
 pub(crate) struct Choice {
     require: Vec<String>,
@@ -88,14 +93,14 @@ pub(crate) struct Choice {
     knee: bool,
     regret: bool,
     weights: Option<String>,
-    point: Option<usize>,
+    model_id: Option<usize>,
     confidence: Option<f64>,
     exact: bool,
     before: bool,
 }
 
 impl Choice {
-    /// What is to be certified; `None` without requirements and without a test.
+    /// The requirements to certify; `None` without requirements or without a test.
     fn demand(&self) -> Result<Option<Demand>, Failure> {
         let best = self.best.as_deref();
         let wanted = self.confidence.filter(|_| !self.require.is_empty());
@@ -111,8 +116,15 @@ impl Choice {
     }
 
     fn rule(&self) -> Result<Rule, Failure> {
-        Ok(match (self.point, &self.weights, &self.best) {
-            (Some(point), _, _) => Rule::Id(point),
+        let id = match self.model_id.map(ModelId::new) {
+            Some(None) => {
+                let message = "model_id is 0, but ids start at 1; pass at least 1";
+                return Err(fairfront_run::Error::usage(message).into());
+            }
+            id => id.flatten(),
+        };
+        Ok(match (id, &self.weights, &self.best) {
+            (Some(id), _, _) => Rule::Id(id),
             _ if self.knee => Rule::Knee,
             _ if self.regret => Rule::Regret,
             (None, Some(text), _) => Rule::Weights(weights(text)?),
@@ -123,14 +135,14 @@ impl Choice {
 
 #[pymethods]
 impl PyRun {
-    /// What `run.json` says.
+    /// The content of `run.json`.
     #[getter]
     fn info(&self) -> PyResult<String> {
         let info = serde_json::to_string(&self.run.info);
         info.map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
-    /// The columns of the front; NaN where a value cannot be given.
+    /// The columns of the front; undefined values are NaN.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         let front = &self.run.front;
@@ -141,7 +153,7 @@ impl PyRun {
         Ok(columns)
     }
 
-    /// The same of the unmitigated model.
+    /// The same values for the unmitigated model.
     fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for (name, value) in &self.run.info.unmitigated.values.0 {
@@ -150,7 +162,7 @@ impl PyRun {
         Ok(columns)
     }
 
-    /// Parameters, one row a point, the intercept last.
+    /// The parameters, one row per model, the intercept last.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let params = &self.run.front.params;
         let shape = (params.len(), self.run.info.features.len() + 1);
@@ -159,32 +171,33 @@ impl PyRun {
         Ok(all.into_pyarray(py))
     }
 
-    /// How the scores of a model become probabilities: slope and intercept; those of the unmitigated
-    /// model for `None`.
-    fn calibration(&self, point: Option<usize>) -> PyResult<(f64, f64)> {
-        self.params(point)?;
-        let found = self.run.calibration(point);
+    /// The slope and the intercept that turn the scores of a model into log odds; `None` means the
+    /// unmitigated model.
+    fn calibration(&self, model_id: Option<usize>) -> PyResult<(f64, f64)> {
+        let id = model_id.map(|id| self.id(id)).transpose()?;
+        let found = self.run.calibration(id);
         Ok((found.slope, found.intercept))
     }
 
     #[getter]
-    fn n_points(&self) -> usize {
+    fn n_models(&self) -> usize {
         self.run.front.len()
     }
 
-    /// Names of the features, in the order of the parameters.
+    /// The names of the features, in the order of the parameters.
     #[getter]
     fn features(&self) -> Vec<String> {
         self.run.info.features.clone()
     }
 
-    /// Canonical names of the objectives.
+    /// The canonical names of the objectives.
     #[getter]
     fn objectives(&self) -> Vec<String> {
         self.run.info.objectives.clone()
     }
 
-    /// The measures that the front was judged by, one for each objective; empty where by these themselves.
+    /// The measures that the front compares, one per objective; empty if it compares the
+    /// objectives.
     #[getter]
     fn measures(&self) -> Vec<String> {
         self.run.info.judged.measures.clone()
@@ -198,13 +211,13 @@ impl PyRun {
         Ok(stop.as_str().unwrap_or_default().to_owned())
     }
 
-    /// What was decided, and what to be wary of.
+    /// Warnings and notes of the fit.
     #[getter]
-    fn notices(&self) -> Vec<(bool, String)> {
-        notices(&self.run.info.notices)
+    fn messages(&self) -> Vec<(bool, String)> {
+        diagnostics(&self.run.info.diagnostics)
     }
 
-    /// The columns that rows to be scored need: name, and whether it is numeric.
+    /// The columns that rows to be scored need: the name, and whether the column is numeric.
     #[getter]
     fn inputs(&self) -> Vec<(String, bool)> {
         let encoding = &self.run.encoding;
@@ -215,11 +228,11 @@ impl PyRun {
             .collect()
     }
 
-    /// Chooses a point; what was chosen and why, as JSON.
+    /// Chooses a model. Returns the choice and its reason as JSON.
     fn select(&self, choice: Choice) -> PyResult<String> {
         let chosen = || -> Result<String, Failure> {
             let (rule, demand) = (choice.rule()?, choice.demand()?);
-            // Without rows to certify on, requirements are honored on what there is.
+            // Without rows to certify on, requirements are checked on validation or training rows.
             let demand = demand.filter(|_| self.run.evidence.certify.is_some());
             let chosen = match demand {
                 Some(demand) => {
@@ -236,7 +249,7 @@ impl PyRun {
                     }
                 }
             };
-            let said = Said {
+            let selected = Selected {
                 selection: &chosen.selection,
                 certificate: chosen.of_model.as_ref(),
                 words: chosen
@@ -245,38 +258,38 @@ impl PyRun {
                     .map_or_else(Vec::new, ModelCertificate::words),
                 test: chosen.certificate.as_ref(),
             };
-            serde_json::to_string(&said).map_err(|e| Failure::Panic(e.to_string()))
+            serde_json::to_string(&selected).map_err(|e| Failure::Panic(e.to_string()))
         };
         Ok(chosen()?)
     }
 
-    /// Scores of rows for one point.
+    /// Computes the scores of rows for one model.
     fn scores<'py>(
         &self,
         py: Python<'py>,
         features: PyRef<'py, PyColumns>,
-        point: Option<usize>,
+        model_id: Option<usize>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::from_columns("X", features.take()?);
-        let params = self.params(point)?;
+        let params = self.params(model_id)?;
         let scores = work::outside(py, threads, || {
             Ok(score_table(&self.run.encoding, params, &table)?)
         })?;
         Ok(scores.into_pyarray(py))
     }
 
-    /// Scores of the rows of files for one point.
+    /// Computes the scores of the rows of files for one model.
     fn scores_of_files<'py>(
         &self,
         py: Python<'py>,
         files: Vec<String>,
-        point: usize,
+        model_id: usize,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.params(Some(point))?;
+        let id = self.id(model_id)?;
         let scores = work::outside(py, threads, || {
-            let model = self.run.model("X", point)?;
+            let model = self.run.model("X", id)?;
             let mut scores = Vec::new();
             for file in &files {
                 scores.extend(score_file(&model, file)?);
@@ -286,10 +299,10 @@ impl PyRun {
         Ok(scores.into_pyarray(py))
     }
 
-    /// The model file of a point; `name` is what it says it comes from.
-    fn model(&self, point: usize, name: &str, certificate: Option<&str>) -> PyResult<String> {
-        self.params(Some(point))?;
-        let mut model = self.run.model(name, point).map_err(Failure::from)?;
+    /// The model file of a model; `name` is the origin that it records.
+    fn model(&self, model_id: usize, name: &str, certificate: Option<&str>) -> PyResult<String> {
+        let id = self.id(model_id)?;
+        let mut model = self.run.model(name, id).map_err(Failure::from)?;
         model.certificate = match certificate {
             Some(text) => {
                 let parsed = serde_json::from_str(text);
@@ -300,15 +313,15 @@ impl PyRun {
         Ok(model.to_json())
     }
 
-    /// A model for other programs: `onnx`, `sql` or `table`.
+    /// Exports a model for other programs, as `onnx`, `sql` or `table`.
     fn export<'py>(
         &self,
         py: Python<'py>,
-        point: usize,
+        model_id: usize,
         name: &str,
         format: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.params(Some(point))?;
+        let id = self.id(model_id)?;
         let format = match format {
             "onnx" => ExportFormat::Onnx,
             "sql" => ExportFormat::Sql,
@@ -318,13 +331,13 @@ impl PyRun {
                 return Err(PyValueError::new_err(message));
             }
         };
-        let model = self.run.model(name, point).map_err(Failure::from)?;
+        let model = self.run.model(name, id).map_err(Failure::from)?;
         let bytes = model.export(format).map_err(Failure::from)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The interactive page.
-    /// The `start` is what it shows first: the address that it would have after somebody chose.
+    /// The interactive report. `start` sets the initial view, in the form of the report's address
+    /// after a choice.
     fn page(&self, py: Python<'_>, name: &str, start: String) -> PyResult<String> {
         work::outside(py, 1, || {
             let mut page = self.run.page(name)?;
@@ -333,8 +346,7 @@ impl PyRun {
         })
     }
 
-    /// Writes the run folder, with a file that holds what the package needs to know of the estimator;
-    /// returns where it is.
+    /// Writes the run folder, with a file that describes the estimator. Returns its path.
     fn write(
         &self,
         py: Python<'_>,
@@ -360,7 +372,7 @@ impl PyRun {
         })
     }
 
-    /// What was saved of the estimator that the run belongs to.
+    /// The saved description of the estimator that the run belongs to.
     #[getter]
     fn estimator(&self) -> Option<&str> {
         self.run.estimator.as_deref()
@@ -373,7 +385,7 @@ impl PyRun {
         Ok(files.into_iter().map(bytes).collect())
     }
 
-    /// The run of such files.
+    /// Restores a run from such files.
     #[staticmethod]
     fn of_files(py: Python<'_>, files: Vec<(String, Vec<u8>)>) -> PyResult<Self> {
         work::outside(py, 1, || {
@@ -392,9 +404,9 @@ impl PyRun {
     }
 }
 
-/// A chosen model, as the package takes it.
+/// A chosen model, in the form that the package expects.
 #[derive(Serialize)]
-struct Said<'a> {
+struct Selected<'a> {
     #[serde(flatten)]
     selection: &'a Selection,
     certificate: Option<&'a ModelCertificate>,
@@ -402,7 +414,7 @@ struct Said<'a> {
     test: Option<&'a Certificate>,
 }
 
-/// Refuses requirements and rules that cannot be understood, whatever the front.
+/// Rejects requirements and rules that cannot be parsed, independently of the front.
 #[pyfunction]
 pub(crate) fn check_choice(choice: Choice) -> PyResult<()> {
     choice.requirements()?;
@@ -411,7 +423,7 @@ pub(crate) fn check_choice(choice: Choice) -> PyResult<()> {
     Ok(())
 }
 
-/// Writes a file: whole or not at all. One that is there is replaced only where `force` says so.
+/// Writes a file completely or not at all. Overwrites an existing file only with `force`.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: &str, content: &[u8], force: bool) -> PyResult<()> {
     work::outside(py, 1, || {

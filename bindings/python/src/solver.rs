@@ -1,4 +1,4 @@
-//! Solvers, as Python calls them.
+//! Solvers for Python.
 
 use fairfront_core::Points;
 use fairfront_data::near_names;
@@ -13,16 +13,16 @@ use crate::error::Failure;
 use crate::problem::PyProblem;
 use crate::work::watched;
 
-/// What the package calls a setting.
+/// The package's name of a setting.
 fn in_python(setting: &str) -> String {
     match setting {
-        "points" => "n_points".into(),
+        "models" => "n_models".into(),
         "starts" => "n_starts".into(),
         other => other.replace('-', "_"),
     }
 }
 
-/// Sets one setting by the name that the package has for it.
+/// Changes a setting by its name in the package.
 fn set(solver: &mut AnySolver, name: &str, value: &str) -> PyResult<()> {
     let settings = solver.settings();
     let names: Vec<String> = settings.iter().map(|s| in_python(s.name)).collect();
@@ -44,7 +44,7 @@ fn set(solver: &mut AnySolver, name: &str, value: &str) -> PyResult<()> {
         })
 }
 
-/// An error of a solver, its setting as the package calls it.
+/// Converts a solver's error, with the package's name of the setting.
 fn failure(error: Error) -> Failure {
     match error {
         Error::Setting {
@@ -60,13 +60,13 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Runs a solver; returns what it found, and the exception that stopped it, if one did.
+/// Runs a solver. Returns the front, and the exception that stopped the solver, if there is one.
 #[pyfunction]
 pub(crate) fn solve<'py>(
     py: Python<'py>,
     solver: &str,
     problem: &Bound<'py, PyProblem>,
-    n_points: Option<usize>,
+    n_models: Option<usize>,
     seed: u64,
     starts: Option<Bound<'py, PyArray2<f64>>>,
     settings: Vec<(String, String)>,
@@ -77,12 +77,12 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
     let problem = problem.get();
     let mut solver = AnySolver::named(&solver.replace('_', "-"))
-        .ok_or_else(|| PyValueError::new_err(format!("no solver {solver:?}")))?;
+        .ok_or_else(|| PyValueError::new_err(format!("{solver:?} is not a solver")))?;
     for (name, value) in settings {
         set(&mut solver, &name, &value)?;
     }
-    if let Some(n_points) = n_points {
-        solver.set_points(n_points);
+    if let Some(n_models) = n_models {
+        solver.set_points(n_models);
     }
     solver.set_seed(seed);
     if let Some(starts) = starts {
@@ -99,8 +99,7 @@ pub(crate) fn solve<'py>(
         if let (AnySolver::Trace(_), Suits::Possible(why) | Suits::Impossible(why)) =
             (&solver, solver.suits(problem))
         {
-            let message =
-                format!("trace cannot follow this front: {why}; use pf_smg or weighted instead");
+            let message = format!("trace cannot follow this front: {why}; use pf_smg or weighted");
             return Err(Failure::Python(PyValueError::new_err(message)));
         }
         let outcome = solver.solve(problem, watch).map_err(failure)?;
@@ -112,7 +111,7 @@ pub(crate) fn solve<'py>(
     Ok((found(py, &outcome)?, raised))
 }
 
-/// What was found, in the words of `fairfront.Front`.
+/// The result, by the names of `fairfront.Front`.
 fn found<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let Outcome {
         front, unmitigated, ..
@@ -127,12 +126,12 @@ fn found<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>
     found.set_item("unmitigated_values", values)?;
     found.set_item("stop_reason", reason(outcome.stop))?;
     found.set_item("counters", counters(&outcome.counters)?)?;
-    let certificates = &outcome.certificates;
-    if certificates.len() == n && n > 0 {
-        let multipliers = certificates.iter().flat_map(|c| c.multipliers.clone());
+    let proofs = &outcome.proofs;
+    if proofs.len() == n && n > 0 {
+        let multipliers = proofs.iter().flat_map(|c| c.multipliers.clone());
         let multipliers = matrix(py, multipliers.collect(), [n, m])?;
-        let residuals = certificates.iter().map(|c| c.residual);
-        let gaps = certificates.iter().map(|c| c.gap.unwrap_or(f64::NAN));
+        let residuals = proofs.iter().map(|c| c.residual);
+        let gaps = proofs.iter().map(|c| c.gap.unwrap_or(f64::NAN));
         found.set_item("multipliers", multipliers)?;
         found.set_item("residuals", PyArray1::from_iter(py, residuals))?;
         found.set_item("gaps", PyArray1::from_iter(py, gaps))?;
@@ -142,7 +141,7 @@ fn found<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>
 
 fn reason(stop: StopReason) -> &'static str {
     match stop {
-        StopReason::Points => "points",
+        StopReason::Full => "full",
         StopReason::Steps => "steps",
         StopReason::Converged => "converged",
         StopReason::Complete => "complete",
@@ -150,7 +149,7 @@ fn reason(stop: StopReason) -> &'static str {
     }
 }
 
-/// What was spent, as JSON.
+/// The counts of the work, as JSON.
 fn counters(counters: &Counters) -> PyResult<String> {
     serde_json::to_string(counters).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }

@@ -1,10 +1,10 @@
-//! Messages of the crates in the words of the package.
+//! Names of settings in messages, as the package spells them.
 
 use fairfront_core::{Name, Setting, Wording};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use pyo3::prelude::*;
 
-/// Settings as keyword arguments.
+/// Writes settings as keyword arguments.
 #[derive(Debug)]
 pub(crate) struct Keywords;
 
@@ -13,7 +13,7 @@ impl Wording for Keywords {
         let name = parameter(setting.name())?;
         let value = setting.value().map(literal);
         Some(match (name, setting.keys(), value) {
-            // The package takes classes, not comparisons with numbers.
+            // The package accepts classes, not comparisons with numbers.
             ("pos_label", _, Some(_)) => return None,
             ("objectives", _, Some(value)) => format!("{value} in objectives"),
             ("validation_fraction", _, Some(_)) => return held_out(setting.value()?),
@@ -24,7 +24,7 @@ impl Wording for Keywords {
             ("settings", [key], Some(value)) => {
                 format!("settings={{{}: {value}}}", literal(&underscored(key)))
             }
-            // All other parameters are for all columns alike.
+            // All other parameters apply to all columns.
             _ => return None,
         })
     }
@@ -34,15 +34,15 @@ fn underscored(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// The parameter of an estimator or a function that a setting is; `None` if the package does not have it.
+/// The parameter of an estimator or function for a setting; `None` if the package does not have it.
 fn parameter(name: Name) -> Option<&'static str> {
     if name.command() == Some("stream") {
         return (name.word() == Some("window")).then_some("partial_fit and window");
     }
     Some(match name.word()? {
-        "id" => "point",
+        "model_id" => "model_id",
         "objective" => "objectives",
-        "points" => "n_points",
+        "models" => "n_models",
         "positive" => "pos_label",
         "seed" => "random_state",
         "sensitive" => "sensitive_features",
@@ -58,7 +58,7 @@ fn parameter(name: Name) -> Option<&'static str> {
     })
 }
 
-/// A value as it is written in Python.
+/// Writes a value as a Python literal.
 fn literal(value: &str) -> String {
     match value {
         "none" => "None".into(),
@@ -69,7 +69,7 @@ fn literal(value: &str) -> String {
     }
 }
 
-/// The test rows of a split such as 60/10/30, which the package draws by a share.
+/// The test rows of a split such as 60/10/30, which the package draws by `holdout_fraction`.
 fn held_out(split: &str) -> Option<String> {
     let shares: Option<Vec<f64>> = split.split('/').map(|share| share.parse().ok()).collect();
     match shares?.as_slice() {
@@ -78,12 +78,12 @@ fn held_out(split: &str) -> Option<String> {
     }
 }
 
-/// Notices in the words of the package.
-pub(crate) fn worded(notices: &[Notice]) -> Vec<Notice> {
-    notices.iter().map(|n| n.worded(&Keywords)).collect()
+/// Diagnostics with the package's names of settings.
+pub(crate) fn worded(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    diagnostics.iter().map(|n| n.worded(&Keywords)).collect()
 }
 
-/// The settings that messages may name, each with its parameter in the package, for tests.
+/// The settings that messages may mention, each with its parameter in the package, for tests.
 #[pyfunction]
 pub(crate) fn named_settings() -> Vec<(String, Option<&'static str>)> {
     let named = [

@@ -1,7 +1,8 @@
-//! Work outside the interpreter's lock: on threads of its own, stopped by Ctrl-C, no panic gets out.
+//! Work without the interpreter's lock, on its own threads. Ctrl-C stops it, and panics become
+//! errors.
 //!
-//! Every piece of work has a pool of threads that ends with it. Nothing is left for a forked process to
-//! wait for, and making one takes less time than scoring a thousand rows.
+//! Every piece of work has a thread pool that ends with it, so forked processes never wait for
+//! threads. Creating a pool takes less time than scoring a thousand rows.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -19,25 +20,25 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
 
-/// Between two looks at whether Ctrl-C was pressed.
+/// The interval between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between two calls of a progress callback.
+/// The interval between two calls of a progress callback.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Beyond four objectives a volume may take longer than the work it is about.
+/// For more objectives, computing the hypervolume may take longer than the work itself.
 const MOST_JUDGED: usize = 4;
 
-/// Threads for one piece of work; 0 for as many as there are cores.
+/// Creates the threads for one piece of work; 0 means one per core.
 fn pool(threads: usize) -> Result<ThreadPool, Failure> {
     let built = ThreadPoolBuilder::new().num_threads(threads).build();
-    built.map_err(|e| Failure::Panic(format!("no threads can be started ({e})")))
+    built.map_err(|e| Failure::Panic(format!("threads cannot be started ({e})")))
 }
 
 fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(Failure::Panic(said(panic.as_ref()))))
+        .unwrap_or_else(|panic| Err(Failure::Panic(message_of(panic.as_ref()))))
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "unknown".into())
@@ -53,12 +54,12 @@ pub(crate) fn outside<T: Send>(
     Ok(done?)
 }
 
-/// Runs long work without the interpreter's lock, while this thread looks for Ctrl-C. The work gets an
-/// observer that hands progress to `callback` and stops where asked: by Ctrl-C, by the callback, or
-/// after `max_seconds`.
+/// Runs long work without the interpreter's lock, while this thread checks for Ctrl-C. The work
+/// gets an observer that passes progress to `callback` and stops after Ctrl-C, at the callback's
+/// request, or after `max_seconds`.
 ///
-/// Returns what the work made of it, and the exception that stopped it, if one did: what was done until
-/// then is not lost.
+/// Returns the result of the work, also if it was stopped, and the exception that stopped it, if
+/// there is one.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     threads: usize,
@@ -74,14 +75,14 @@ pub(crate) fn watched<T: Send>(
             let (send, receive) = channel();
             scope.spawn(move || {
                 let done = caught(|| pool(threads)?.install(|| work(&mut watch)));
-                // Whoever waits for it is still there: this scope waits for the thread.
+                // The receiver still exists, because this scope waits for the thread.
                 let _ = send.send(done);
             });
             loop {
                 match receive.recv_timeout(LOOK) {
                     Ok(done) => return done,
                     Err(RecvTimeoutError::Disconnected) => {
-                        return Err(Failure::Panic("the work ended without a word".into()));
+                        return Err(Failure::Panic("the worker ended without a result".into()));
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                 }
@@ -100,31 +101,31 @@ pub(crate) fn watched<T: Send>(
     let raised = raised.take();
     match (done, raised) {
         (Ok(done), raised) => Ok((done, raised)),
-        // What was raised is why the work failed.
+        // The raised exception is the reason for the failure.
         (Err(_), Some(raised)) => Err(raised),
         (Err(failure), None) => Err(failure.into()),
     }
 }
 
-/// The first exception that was raised while Rust was at work.
+/// The first exception raised while Rust was working.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Keeps an exception, unless there is one.
+    /// Stores an exception, unless one is already stored.
     pub(crate) fn keep(&self, error: PyErr) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get_or_insert(error);
     }
 
-    /// Hands it over.
+    /// Takes the exception.
     pub(crate) fn take(&self) -> Option<PyErr> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.take()
     }
 }
 
-/// Reports progress to Python and stops where asked.
+/// Reports progress to Python, and stops on request.
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
     deadline: Option<Instant>,
@@ -140,7 +141,7 @@ impl Watch {
         let limit = max_seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
         Self {
             stop: Arc::default(),
-            // Beyond what a clock can say there is no limit.
+            // A limit beyond the range of the clock is ignored.
             deadline: limit.and_then(|limit| start.checked_add(limit)),
             callback,
             start,
@@ -149,7 +150,7 @@ impl Watch {
         }
     }
 
-    /// Asks the callback; whether to stop.
+    /// Calls the callback. Returns whether to stop.
     fn tell(&self, callback: &Py<PyAny>, progress: &Progress) -> PyResult<bool> {
         let points = progress.values.len() / progress.n_objectives.max(1);
         let values = Values::new(progress.values, progress.n_objectives).ok();
@@ -159,7 +160,7 @@ impl Watch {
             let told = PyDict::new(py);
             told.set_item("round", progress.round)?;
             told.set_item("share", progress.share)?;
-            told.set_item("n_points", points)?;
+            told.set_item("n_models", points)?;
             told.set_item("hypervolume", volume)?;
             told.set_item("seconds", self.start.elapsed().as_secs_f64())?;
             callback.bind(py).call1((told,))?.is_truthy()
@@ -196,7 +197,7 @@ impl Observer for Watch {
     }
 }
 
-/// Panics that are caught and become errors are not announced on standard error.
+/// Suppresses the message on standard error for panics that are caught and become errors.
 pub(crate) fn hush() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

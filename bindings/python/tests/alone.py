@@ -1,4 +1,4 @@
-"""The package with nothing but numpy: run in an environment of its own, not by pytest."""
+"""Test the package with only numpy; runs in its own environment, not with pytest."""
 
 import importlib.util
 import pickle
@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 for name in ["sklearn", "pandas", "scipy", "pyarrow", "polars", "matplotlib", "tqdm"]:
-    assert importlib.util.find_spec(name) is None, f"{name} is installed: this is no test of being alone"
+    assert importlib.util.find_spec(name) is None, f"{name} is installed; use an environment with only numpy"
 
 start = time.perf_counter()
 import fairfront  # noqa: E402
@@ -25,27 +25,27 @@ X = rng.normal(size=(2000, 2))
 X[:, 0] += 0.5 * (sex == "m")
 y = X[:, 0] + rng.normal(size=2000) > 0.5
 
-clf = FairFrontClassifier(n_points=15, require="demographic_parity_ratio(sex) >= 0.7", confidence=None)
+clf = FairFrontClassifier(n_models=15, require="demographic_parity_ratio(sex) >= 0.7", confidence=None)
 clf.fit(X, y, sensitive_features={"sex": sex})
 assert isinstance(clf.front_, dict)
 assert len(clf.front_["train.accuracy"]) == len(clf.predictors_)
-assert clf.score(X, y) == clf.front_["train.accuracy"][clf.selected_]
-assert "uses point" in repr(clf)
-assert clf.get_params()["n_points"] == 15
+assert clf.score(X, y) == clf.front_["train.accuracy"][clf.selected_ - 1]
+assert "uses model" in repr(clf)
+assert clf.get_params()["n_models"] == 15
 model = clf.select(knee=True)
 again = FairClassifier(clf, knee=True).fit(X, y, sensitive_features={"sex": sex})
 assert (again.predict(X) == model.predict(X)).all()
-assert again.get_params()["front__n_points"] == 15
+assert again.get_params()["front__n_models"] == 15
 assert (pickle.loads(pickle.dumps(clf)).predict(X) == clf.predict(X)).all()
-gap = fairfront.metrics.demographic_parity_difference(y, model.predict(X), sensitive_features=sex)
-assert abs(gap - model.values_["train.demographic_parity_difference(sex)"]) < 1e-12
+difference = fairfront.metrics.demographic_parity_difference(y, model.predict(X), sensitive_features=sex)
+assert abs(difference - model.values_["train.demographic_parity_difference(sex)"]) < 1e-12
 try:
     clf.plot()
 except ImportError as error:
     assert "matplotlib" in str(error)
-stream = FairFrontClassifier(n_points=10)
+stream = FairFrontClassifier(n_models=10)
 stream.partial_fit(X[:1000], y[:1000], sensitive_features={"sex": sex[:1000]})
 stream.partial_fit(X[1000:], y[1000:], sensitive_features={"sex": sex[1000:]})
 version = subprocess.run([f"{sys.prefix}/bin/fairfront", "--version"], capture_output=True, text=True)
 assert version.stdout == f"fairfront {fairfront.__version__}\n", version
-print("the package works with nothing but numpy")
+print("the package works with only numpy")

@@ -1,18 +1,18 @@
-"""What the tests of the package share.
+"""Shared configuration of the package's tests.
 
-Where CI=true, everything that the tests need has to be there: a skip is a failure.
+With CI=true, all dependencies of the tests must be installed: a skipped test counts as failed.
 """
 
 import os
 
 import pytest
 
-# Before scipy is loaded: scikit-learn checks inputs of other array libraries only then.
+# Set before scipy is loaded, because scikit-learn checks inputs of other array libraries only then.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
 def pytest_configure(config):
-    # Small tables are quick, and warn of groups with few rows.
+    # Tests use small tables, whose small groups cause warnings.
     config.addinivalue_line("filterwarnings", "ignore::fairfront.FairFrontWarning")
 
 
@@ -22,7 +22,7 @@ def pytest_runtest_makereport(item, call):
     # An expected failure is reported as skipped too.
     if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"skipped where nothing may be: {report.longrepr}"
+        report.longrepr = f"skipped, but CI=true allows no skips: {report.longrepr}"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -30,4 +30,4 @@ def pytest_make_collect_report(collector):
     report = (yield).get_result()
     if os.environ.get("CI") == "true" and report.skipped:
         report.outcome = "failed"
-        report.longrepr = f"skipped where nothing may be: {report.longrepr}"
+        report.longrepr = f"skipped, but CI=true allows no skips: {report.longrepr}"

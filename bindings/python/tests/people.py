@@ -1,10 +1,10 @@
-"""Rows about people, made up: groups differ in a feature that decides."""
+"""Simulated people, whose groups differ in a feature that affects the target."""
 
 import numpy as np
 
 
 def people(n=1500, seed=0):
-    """Features, target and two sensitive features."""
+    """Simulate features, a target and two sensitive features."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(["f", "m"], size=n, p=[0.4, 0.6])
     race = rng.choice(["a", "b", "c"], size=n, p=[0.5, 0.3, 0.2])
@@ -16,7 +16,7 @@ def people(n=1500, seed=0):
 
 
 def frame(n=1500, seed=0):
-    """The same as a pandas frame with a category, a text, a nullable number and a flag."""
+    """Simulate the same as a pandas frame with a category, a string, a nullable number and a flag."""
     import pandas as pd
 
     X, y, sex, race = people(n, seed)

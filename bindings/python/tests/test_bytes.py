@@ -1,4 +1,4 @@
-"""The command, the library and the package: the same data and seed give the same bytes."""
+"""The command, the library and the package give the same bytes for the same data and seed."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ def command(*arguments, program=None):
 def binary(*arguments):
     """Run the binary that cargo builds."""
     if BINARY is None:
-        pytest.skip("FAIRFRONT_BIN names no binary")
+        pytest.skip("FAIRFRONT_BIN is not set; set it to the binary that cargo builds")
     return command(*arguments, program=[BINARY])
 
 
@@ -51,12 +51,12 @@ FLAGS = ["--target", "approved", "--positive", "1", "--sensitive", "sex", "--mis
     [
         ([], {}),
         (
-            ["--solver", "pf-smg", "--points", "60", "--seed", "3"],
-            {"solver": "pf-smg", "n_points": 60, "random_state": 3},
+            ["--solver", "pf-smg", "--models", "60", "--seed", "3"],
+            {"solver": "pf-smg", "n_models": 60, "random_state": 3},
         ),
         (
-            ["--objective", "log_loss", "--objective", "disparate_impact(sex)"],
-            {"objectives": ["log_loss", "disparate_impact(sex)"]},
+            ["--objective", "log_loss", "--objective", "score_covariance(sex)"],
+            {"objectives": ["log_loss", "score_covariance(sex)"]},
         ),
     ],
 )
@@ -76,15 +76,15 @@ def test_front_encoding_and_models_are_the_same_bytes(tmp_path, table, flags, pa
 
 def test_adult_gives_the_same_bytes(tmp_path):
     if "FAIRFRONT_DATA" not in os.environ:
-        pytest.skip("FAIRFRONT_DATA names no folder of the published files")
-    exported = binary("data", "export", "adult:gender", "-o", tmp_path / "adult.csv")
+        pytest.skip("FAIRFRONT_DATA is not set; set it to the folder of the published files")
+    exported = binary("data", "export", "adult:sex", "-o", tmp_path / "adult.csv")
     assert exported.returncode == 0, exported.stderr
     import pandas as pd
 
     table = pd.read_csv(tmp_path / "adult.csv", keep_default_na=False).drop(columns=["split"])
     table.to_csv(tmp_path / "rows.csv", index=False)
     flags = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--split", "none", "--missing", "keep"]
-    loss = ["log_loss", "disparate_impact(sex)"]
+    loss = ["log_loss", "score_covariance(sex)"]
     done = binary(
         "fit",
         tmp_path / "rows.csv",
@@ -93,29 +93,29 @@ def test_adult_gives_the_same_bytes(tmp_path):
         loss[0],
         "--objective",
         loss[1],
-        "--points",
+        "--models",
         50,
         "--quiet",
         "--out",
         tmp_path / "cargo",
     )
     assert done.returncode == 0, done.stderr
-    clf = FairFrontClassifier(loss, n_points=50, pos_label=">50K", n_jobs=1)
+    clf = FairFrontClassifier(loss, n_models=50, pos_label=">50K", n_jobs=1)
     X, y, sex = table.drop(columns=["income", "sex"]), table["income"], table["sex"]
     clf.fit(X, y, sensitive_features=sex).save(tmp_path / "memory")
     assert front_of(tmp_path / "memory") == front_of(tmp_path / "cargo")
 
 
-def test_the_command_reads_what_the_package_saves(tmp_path, table):
+def test_the_command_reads_runs_of_the_package(tmp_path, table):
     _, X, y, sex = table
-    clf = FairFrontClassifier(n_points=20, require="demographic_parity_ratio(sex) >= 0.8")
+    clf = FairFrontClassifier(n_models=20, require="demographic_parity_ratio(sex) >= 0.8")
     clf.fit(X, y, sensitive_features=sex).save(tmp_path / "run")
     shown = command("show", tmp_path / "run", "--json")
     assert shown.returncode == 0, shown.stderr
     require = ["--require", clf.require, "--confidence", "none"]
     chosen = command("select", tmp_path / "run", *require, "--model", tmp_path / "model.json", "--json")
     assert chosen.returncode == 0, chosen.stderr
-    assert json.loads(chosen.stdout)["id"] == clf.selected_
+    assert json.loads(chosen.stdout)["model_id"] == clf.selected_
     X.to_csv(tmp_path / "new.csv", index=False)
     done = command("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "scores.csv")
     assert done.returncode == 0, done.stderr
@@ -125,7 +125,7 @@ def test_the_command_reads_what_the_package_saves(tmp_path, table):
     np.testing.assert_array_equal(scores["score"], clf.decision_function(X))
 
 
-def test_the_package_reads_what_the_command_fits(tmp_path, table):
+def test_the_package_reads_runs_of_the_command(tmp_path, table):
     path, X, y, _ = table
     command("fit", path, *FLAGS, "--quiet", "--out", tmp_path / "run")
     clf = FairFrontClassifier.load(tmp_path / "run")
@@ -134,7 +134,7 @@ def test_the_package_reads_what_the_command_fits(tmp_path, table):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit"], ["nonsense"], ["show", "nowhere"]])
-def test_the_installed_command_says_what_the_binary_says(arguments):
+def test_the_installed_command_and_the_binary_print_the_same(arguments):
     ours, theirs = command(*arguments), binary(*arguments)
     assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
 

@@ -39,7 +39,7 @@ def test_a_requirement_of_the_constructor_is_certified_before_anything_is_shown(
     assert "test.accuracy.low" in fitted.front_ and "test.probability_nondominated" in fitted.front_
     # The same requirement again is the same use.
     again = fitted.select(require=PARITY)
-    assert again.certificate_ == certificate and again.point_ == fitted.selected_
+    assert again.certificate_ == certificate and again.model_id_ == fitted.selected_
     assert json.loads(again.to_json())["certificate"] == certificate
 
 
@@ -60,7 +60,7 @@ def test_later_requirements_are_judged_by_the_band_and_spend_confidence(fitted):
 
 def test_without_held_out_rows_a_warning_says_so(people):
     X, y, sex = people
-    with pytest.warns(FairFrontWarning, match="no rows to certify on.*training rows.*new people may well break it"):
+    with pytest.warns(FairFrontWarning, match="no rows to certify on.*training rows.*may not hold for new people"):
         clf = FairFrontClassifier(require=PARITY).fit(X, y, sensitive_features=sex)
     assert clf.certificate_["verdict"] == "not-certified"
     quiet = FairFrontClassifier(require=PARITY, confidence=None)
@@ -120,7 +120,7 @@ def test_intervals_of_metrics_agree_with_fairlearn(people):
 
 
 def test_the_interval_of_a_difference_covers_it():
-    """Five equal groups: quantiles of the maximum are too high, the joint interval holds."""
+    """With five groups of equal size, quantiles of the maximum are too high, but the joint interval holds."""
     draw = np.random.default_rng(2)
     rates = np.array([0.3, 0.3, 0.3, 0.3, 0.4])
     covered = naive = 0

@@ -1,4 +1,4 @@
-"""The contract of scikit-learn, for the classifier and for the models it yields."""
+"""scikit-learn's contract for the classifier and its models."""
 
 import warnings
 
@@ -16,8 +16,8 @@ import fairfront
 from fairfront import FairClassifier, FairFrontClassifier
 
 
-#: A row of weight 2 is in one fold of the cross-validation, two rows may be in two. scikit-learn expects the same of its own
-#: ``LogisticRegressionCV``. With a penalty that is given, both checks pass.
+#: In cross-validation, a row of weight 2 is in one fold, but two rows may be in two folds. scikit-learn expects the
+#: same failures of its own ``LogisticRegressionCV``. With a fixed penalty, both checks pass.
 REASON = "the penalty is chosen by cross-validation over rows"
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REASON for kind in ("dense", "sparse")}
 
@@ -45,10 +45,10 @@ def test_scikit_learn_contract(estimator, check):
 
 def test_a_model_that_was_selected_is_an_estimator():
     X, y, sex, _ = people()
-    front = FairFrontClassifier(n_points=20).fit(X, y, sensitive_features=sex)
+    front = FairFrontClassifier(n_models=20).fit(X, y, sensitive_features=sex)
     model = front.select(require="demographic_parity_difference(sensitive_feature_0) <= 0.1")
     again = clone(model).fit(X, y, sensitive_features=sex)
-    assert again.point_ == model.point_
+    assert again.model_id_ == model.model_id_
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
@@ -57,12 +57,12 @@ def test_metadata_is_routed():
 
     X, y, sex, _ = people(600)
     with sklearn.config_context(enable_metadata_routing=True):
-        clf = FairFrontClassifier(n_points=15).set_fit_request(sensitive_features=True, sample_weight=True)
+        clf = FairFrontClassifier(n_models=15).set_fit_request(sensitive_features=True, sample_weight=True)
         clf.set_score_request(sample_weight=True)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), clf)
         weight = np.linspace(0.5, 1.5, len(y))
         pipeline.fit(X, y, sensitive_features=sex, sample_weight=weight)
-        direct = FairFrontClassifier(n_points=15).fit(
+        direct = FairFrontClassifier(n_models=15).fit(
             StandardScaler().fit_transform(X), y, sensitive_features=sex, sample_weight=weight
         )
         np.testing.assert_array_equal(pipeline[-1].front_.to_numpy(), direct.front_.to_numpy())
@@ -75,7 +75,7 @@ def test_grid_search_over_requirements():
 
     X, y, sex, _ = people(600)
     with sklearn.config_context(enable_metadata_routing=True):
-        clf = FairFrontClassifier(n_points=15).set_fit_request(sensitive_features=True)
+        clf = FairFrontClassifier(n_models=15).set_fit_request(sensitive_features=True)
         ratio = "demographic_parity_ratio(sensitive_feature_0) >= "
         search = GridSearchCV(clf, {"require": [ratio + "0.5", ratio + "0.9"]}, cv=3, n_jobs=2)
         search.fit(X, y, sensitive_features=sex)
@@ -87,7 +87,7 @@ def test_column_transformer_and_pandas_output():
     encode = ColumnTransformer(
         [("category", OneHotEncoder(sparse_output=False), ["region", "job"])], remainder="passthrough"
     ).set_output(transform="pandas")
-    pipeline = make_pipeline(encode, FairFrontClassifier(n_points=15))
+    pipeline = make_pipeline(encode, FairFrontClassifier(n_models=15))
     pipeline.fit(X, y, fairfrontclassifier__sensitive_features=sex)
     assert list(pipeline[-1].feature_names_in_) == list(encode.fit(X, y).get_feature_names_out())
     assert pipeline.predict(X).shape == y.shape
@@ -98,7 +98,7 @@ def test_sparse_output_of_a_transformer_gives_the_same_front():
     X = X[["region", "job"]]
     dense = OneHotEncoder(sparse_output=False).fit_transform(X)
     sparse = OneHotEncoder().fit_transform(X)
-    fronts = [FairFrontClassifier(n_points=15).fit(x, y, sensitive_features=sex).front_ for x in (dense, sparse)]
+    fronts = [FairFrontClassifier(n_models=15).fit(x, y, sensitive_features=sex).front_ for x in (dense, sparse)]
     np.testing.assert_array_equal(fronts[0].to_numpy(), fronts[1].to_numpy())
 
 
@@ -117,13 +117,13 @@ def test_parameters_are_kept_as_given():
     assert clf.get_params()["settings"] is settings
     nested = FairClassifier(clf, knee=True)
     assert nested.get_params()["front__settings"] is settings
-    assert nested.set_params(front__n_points=7).front.n_points == 7
+    assert nested.set_params(front__n_models=7).front.n_models == 7
 
 
-def test_repr_says_which_model_is_in_use():
+def test_repr_shows_the_model_in_use():
     X, y, sex, _ = people(500)
-    clf = FairFrontClassifier(n_points=10, best="accuracy").fit(X, y, sensitive_features=sex)
-    assert f"# uses point {clf.selected_} of {len(clf.front_)}" in repr(clf)
+    clf = FairFrontClassifier(n_models=10, best="accuracy").fit(X, y, sensitive_features=sex)
+    assert f"# uses model {clf.selected_} of {len(clf.front_)}" in repr(clf)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "uses point" not in repr(clone(clf))
+        assert "uses model" not in repr(clone(clf))

@@ -1,4 +1,4 @@
-"""The page inside a notebook: in a frame of its own, in a real browser."""
+"""The report in a notebook: in its own iframe, in a real browser."""
 
 import os
 import shutil
@@ -12,13 +12,13 @@ BROWSER = os.environ.get("FAIRFRONT_CHROMIUM") or shutil.which("chromium")
 
 
 @pytest.mark.filterwarnings("ignore::fairfront.FairFrontWarning")
-def test_the_page_works_inside_a_notebook(tmp_path):
+def test_the_report_works_in_a_notebook(tmp_path):
     if BROWSER is None:
-        pytest.skip("there is no chromium; name a browser with FAIRFRONT_CHROMIUM")
+        pytest.skip("chromium is not installed; set FAIRFRONT_CHROMIUM to a browser")
     from playwright.sync_api import sync_playwright
 
     X, y, sex, _ = people(500)
-    clf = FairFrontClassifier(n_points=12, require="demographic_parity_ratio(sex) >= 0.8")
+    clf = FairFrontClassifier(n_models=12, require="demographic_parity_ratio(sex) >= 0.8")
     clf.fit(X, y, sensitive_features={"sex": sex})
     shown = clf._repr_mimebundle_()["text/html"]
     (tmp_path / "notebook.html").write_text(f"<meta charset=utf-8><body>{shown}</body>")
@@ -31,12 +31,12 @@ def test_the_page_works_inside_a_notebook(tmp_path):
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.goto((tmp_path / "notebook.html").as_uri())
         frame = page.frame_locator("iframe")
-        # It opens at the model in use, and hands that one out.
+        # The report opens at the model in use, and downloads that model.
         frame.get_by_text(f"Model {clf.selected_}", exact=True).first.wait_for(timeout=30_000)
         with page.expect_download(timeout=30_000) as download:
             frame.get_by_text("Download this model").first.click()
         model = download.value.path().read_text()
         browser.close()
     assert wrong == []
-    coefficients = clf.select(point=clf.selected_).coefficients_
+    coefficients = clf.select(model_id=clf.selected_).coefficients_
     assert all(repr(value) in model for value in coefficients.values())

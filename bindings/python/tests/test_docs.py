@@ -1,4 +1,4 @@
-"""Docstrings are complete, their examples run, and names are the same wherever they are listed."""
+"""Docstrings are complete, their examples run, and all lists of names agree."""
 
 import ast
 import doctest
@@ -18,20 +18,20 @@ import fairfront
 MODULES = ["fairfront"] + sorted(
     f"fairfront.{module.name}"
     for module in pkgutil.iter_modules(fairfront.__path__)
-    # The one is the command, the other is not Python.
+    # The first is the command, and the second is not Python.
     if module.name not in ("__main__", "_fairfront")
 )
 
 
-# What numpydoc calls them: no docstring; parameters that are missing, unknown, out of order or without a type;
-# no summary, or one without a full stop or that begins like "Finds"; results that are missing or not described.
+# Codes of numpydoc for: no docstring; parameters that are missing, unknown, out of order or without a type; no summary,
+# or a summary without a period or in the third person; results that are missing or not described.
 CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "RT01", "RT03", "SS01", "SS03", "SS05"}
 
 
 def _members(kind):
-    """Public methods and properties of a class that are the package's own, inherited ones too."""
+    """Public methods and properties of a class that the package defines, including inherited ones."""
     for name, member in inspect.getmembers_static(kind):
-        # Python's and scikit-learn's are theirs to describe.
+        # Members of Python and scikit-learn have their own documentation.
         inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
         home = getattr(inner, "__module__", None) or getattr(getattr(inner, "__objclass__", None), "__module__", "")
         if not name.startswith("_") and (home or "").startswith("fairfront"):
@@ -39,7 +39,7 @@ def _members(kind):
 
 
 def _public():
-    """All public names, with those of methods and properties."""
+    """All public names, including methods and properties."""
     for name in ("fairfront", "fairfront.indicators", "fairfront.metrics"):
         module = importlib.import_module(name)
         for public in module.__all__:
@@ -56,16 +56,16 @@ PUBLIC = sorted(_public())
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_docstrings_are_complete(name):
-    errors = [f"{code}: {what}" for code, what in validate(name)["errors"] if code in CHECKS]
+    errors = [f"{code}: {message}" for code, message in validate(name)["errors"] if code in CHECKS]
     thing = Validator._load_obj(name)
-    # numpydoc looks for results of plain functions only.
+    # numpydoc checks the results of plain functions only.
     if callable(thing) and not inspect.isclass(thing) and not inspect.isfunction(thing):
         returns = Validator(get_doc_object(thing)).returns
         errors += [] if returns and all(desc for _, _, desc in returns) else ["RT01: No Returns section found"]
     assert not errors, f"{name}: {'; '.join(errors)}"
 
 
-def test_docstrings_of_all_kinds_are_looked_at():
+def test_docstrings_of_all_kinds_are_checked():
     some = {
         "fairfront.FairClassifier.predict",  # inherited
         "fairfront.FairFrontClassifier.load",  # of the class
@@ -95,7 +95,7 @@ def test_all_names_exist(name):
         assert public in dir(module)
 
 
-def test_names_of_the_package_are_listed_alike():
+def test_all_lists_of_public_names_agree():
     tree = ast.parse(Path(fairfront.__file__).read_text())
     checked = next(n for n in tree.body if isinstance(n, ast.If))
     typed = {a.name for n in checked.body for a in n.names}
@@ -108,7 +108,7 @@ def test_an_unknown_name_is_an_attribute_error():
         fairfront.purty  # noqa: B018
 
 
-def test_import_brings_nothing_along():
+def test_import_loads_no_optional_library():
     code = (
         "import sys, fairfront, fairfront.metrics, fairfront.indicators\n"
         "fairfront.metrics.demographic_parity_difference([0, 1], [0, 1], sensitive_features=[0, 1])\n"

@@ -1,4 +1,4 @@
-"""The examples and the notebook run as they stand; tests/python/test_docs.py runs the guide."""
+"""The examples and the notebook run unchanged; tests/python/test_docs.py runs the documentation."""
 
 import runpy
 import subprocess

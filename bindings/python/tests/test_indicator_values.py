@@ -1,6 +1,6 @@
 """Values of indicators against moocore, and against their definitions in plain numpy.
 
-pymoo 0.6.2 would be no second opinion: it calls moocore for all of these.
+pymoo 0.6.2 is not an independent check, because it calls moocore for all of these.
 """
 
 import itertools
@@ -13,20 +13,19 @@ import fairfront
 from fairfront import indicators
 
 INF = np.inf
-# Both sides add up the same few thousand volumes, each rounded to 1e-16 of the whole, in another
-# order.
+# Both sides add the same few thousand volumes in different orders, each rounded to 1e-16 of the whole.
 SUMS = 1e-12
 # A contribution is a difference of volumes inside the point's own box: rounding is a share of that.
 OF_BOX = 1e-13
-# moocore takes contributions below this for 0.
+# moocore treats contributions below this as 0.
 MOOCORE_ZERO = np.finfo(float).eps ** 0.5
 SIZES = {2: 300, 3: 200, 4: 120, 5: 60, 6: 40}
-# Every cell of the grid through n points is looked at, n^m of them.
+# The test visits all n^m cells of the grid through n points.
 SMALL_SIZES = {1: 30, 2: 30, 3: 30, 4: 24, 5: 12, 6: 8, 7: 6, 8: 5}
 
 
 def values(front, other=None, reference=None):
-    """All indicators of a front, next to another one."""
+    """All indicators of a front, compared with another front."""
     front = np.asarray(front, float)
     other = front if other is None else other
     reference = np.ones(front.shape[1]) if reference is None else reference
@@ -60,7 +59,7 @@ def simplex(rng, n, m):
 
 
 def sharing(rng, n, m):
-    """Half of the points have one coordinate in common, one after the other."""
+    """Half of the points share one coordinate, in turn."""
     points = rng.random((n, m))
     for i in range(0, n, 2):
         points[i, (i // 2) % m] = 0.4
@@ -68,7 +67,7 @@ def sharing(rng, n, m):
 
 
 def curve(rng, n, m):
-    """All objectives but the first agree."""
+    """All objectives except the first fall along one curve."""
     t = rng.random((n, 1))
     return np.hstack([t, *((1 - t) ** (j + 1) for j in range(m - 1))])
 
@@ -90,12 +89,12 @@ SHAPES = {
     "shared": sharing,
     "curve": curve,
 }
-# At most one point is best in an objective.
+# In these shapes, at most one point is best in each objective.
 WITHOUT_TIES = ["concave", "convex", "linear", "cube", "negative", "scales", "cluster"]
 
 
 def scales(m):
-    """They differ by 1e6, and their product is 1."""
+    """Factors that differ by up to 1e6 and whose product is 1."""
     return 10 ** np.linspace(-3, 3, m) if m > 1 else np.ones(1)
 
 
@@ -110,7 +109,7 @@ def points_of(shape, n, m):
 
 
 def below(a, b):
-    """Which points of a are at least as good as which of b."""
+    """Whether each point of a is at least as good as each point of b."""
     return (a[:, None] <= b[None]).all(2)
 
 
@@ -119,15 +118,15 @@ def dominating(a, b):
 
 
 def front_of(points):
-    """Positions of the nondominated points, of equal ones the first."""
+    """Positions of the nondominated points; of equal points, only the first."""
     equal_before = np.triu((points[:, None] == points[None]).all(2), 1)
     return np.flatnonzero(~(dominating(points, points) | equal_before).any(0))
 
 
 def cells(points, reference):
-    """The volume of all boxes, and for each point what lies in no other box.
+    """The volume of all boxes, and for each point the volume that is in no other box.
 
-    Every cell of the grid through all coordinates is counted: only sums of positive numbers.
+    Counts every cell of the grid through all coordinates, so that only positive numbers are added.
     """
     counting = np.flatnonzero((points < reference).all(1))
     alone = np.zeros(len(points))
@@ -150,7 +149,7 @@ def cells(points, reference):
 
 
 def spreads(front, union):
-    """Every Γ, Γ over the range, and Δ that the definition allows: tied ends leave a choice."""
+    """Every Γ, Γ over the range, and Δ that the definition allows; tied ends are ambiguous."""
     best = union[front_of(union)]
     ranges = np.ptp(best, axis=0)
     for widest in np.flatnonzero(ranges == ranges.max()):
@@ -188,7 +187,7 @@ class Case:
         self.front, self.other, self.reference = points_of(shape, SIZES[m], m)
         self.union = np.vstack([self.front, self.other])
         self.seen = values(self.front, self.union, self.reference)
-        self.beside = values(self.front, self.other, self.reference)
+        self.compared = values(self.front, self.other, self.reference)
 
 
 @pytest.fixture(
@@ -212,7 +211,7 @@ def test_hypervolume(case):
 def test_contributions(case):
     expected = moocore.hv_contributions(case.front, ref=case.reference, ignore_dominated=False)
     seen = np.array(case.seen["contributions"])
-    # moocore takes differences of whole volumes.
+    # moocore subtracts whole volumes.
     volume = case.seen["hypervolume"]
     error = np.where(expected == 0, np.maximum(abs(seen) - MOOCORE_ZERO, 0), abs(seen - expected))
     assert (error <= SUMS * volume).all()
@@ -222,7 +221,7 @@ def test_nondominated(case):
     seen = case.seen["nondominated"]
     assert seen == front_of(case.front).tolist()
     assert seen == np.flatnonzero(moocore.is_nondominated(case.front)).tolist()
-    # All copies of a kept point, and no others, are what moocore keeps on request.
+    # With keep_weakly, moocore keeps exactly the copies of the kept points.
     weakly = moocore.is_nondominated(case.front, keep_weakly=True)
     copies = (case.front[:, None] == case.front[seen][None]).all(2).any(1)
     assert (weakly == copies).all()
@@ -239,19 +238,19 @@ def test_purity(case):
 
 
 def test_coverage(case):
-    assert case.beside["coverage"] == below(case.front, case.other).any(0).mean()
+    assert case.compared["coverage"] == below(case.front, case.other).any(0).mean()
 
 
 def test_epsilon(case):
     excess = (case.front[:, None] - case.other[None]).max(2)
-    assert case.beside["epsilon"] == excess.min(0).max()
-    assert case.beside["epsilon"] == moocore.epsilon_additive(case.front, ref=case.other)
+    assert case.compared["epsilon"] == excess.min(0).max()
+    assert case.compared["epsilon"] == moocore.epsilon_additive(case.front, ref=case.other)
 
 
 def test_igd_plus(case):
     worse = np.maximum(case.front[:, None] - case.other[None], 0)
-    near(case.beside["igd_plus"], np.linalg.norm(worse, axis=2).min(0).mean())
-    near(case.beside["igd_plus"], moocore.igd_plus(case.front, ref=case.other))
+    near(case.compared["igd_plus"], np.linalg.norm(worse, axis=2).min(0).mean())
+    near(case.compared["igd_plus"], moocore.igd_plus(case.front, ref=case.other))
 
 
 def test_spread(case):
@@ -268,10 +267,10 @@ def test_knee(case):
     kept = front_of(case.front)
     knee = kept.tolist().index(case.seen["knee"])
     if case.m > 2 and case.shape not in WITHOUT_TIES:
-        # Which of tied extremes is meant is not said.
+        # The definition does not choose among tied extremes.
         return
     above = heights(case.front[kept])
-    # Equally far ones may differ in the last digit.
+    # Equally far points may differ in the last digit.
     assert above[knee] <= above.min() + 1e-12
 
 
@@ -309,7 +308,7 @@ def test_powers_of_two_and_the_order_of_points_and_objectives(m):
     scaled = [c * factors.prod() for c in before["contributions"]]
     assert after["contributions"] == scaled
     for name in ("nondominated", "purity", "coverage", "knee", "scaled_gamma"):
-        # Another objective may be the widest, with other ends.
+        # Another objective may have the largest range, with other ends.
         if name != "scaled_gamma" or m == 2:
             assert after[name] == before[name], name
     turn = np.roll(np.arange(m), 1)
@@ -325,13 +324,13 @@ def test_powers_of_two_and_the_order_of_points_and_objectives(m):
 
 
 EDGES = {
-    # name: front, other, reference, what is known
+    # name: front, other, reference, expected values
     "none": ([], [], [1, 1], {"nondominated": [], "hypervolume": 0, "knee": None}),
-    "none beside one": (
+    "none compared with one": (
         *([], [[0, 1]], [2, 2]),
         {"purity": 0, "coverage": 0, "epsilon": INF, "igd_plus": INF, "gamma": 0, "delta": 0},
     ),
-    "one beside none": (
+    "one compared with none": (
         *([[0, 1]], [], [2, 2]),
         {"purity": 1, "coverage": 0, "epsilon": -INF, "igd_plus": 0, "hypervolume": 2, "knee": 0},
     ),

@@ -1,4 +1,4 @@
-"""Indicators as the package takes and returns them; their values: test_indicator_values.py."""
+"""Inputs and outputs of indicators; test_indicator_values.py tests their values."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,7 +34,7 @@ def test_knee_thin_and_select():
     assert {0, 100} <= set(kept) and len(kept) < 101
     for i in set(range(101)) - set(kept):
         assert (abs(front[kept] - front[i]) < 0.05).all(1).any()
-    # As far from one end as from the other where t = (1 - t)², at 0.382.
+    # The distance to both ends is equal at t = (1 - t)², which is t = 0.382.
     np.testing.assert_array_equal(indicators.select_spread(front, 3), [0, 38, 100])
     assert len(indicators.select_spread(front, 500)) == 101
     assert len(indicators.select_spread(front, 0)) == 0
@@ -63,7 +63,7 @@ def test_performance_profile_by_definition(better):
         assert (np.diff(at) > 0).all() and np.isfinite(at).all()
 
 
-def test_performance_profile_refuses():
+def test_wrong_performance_profiles():
     with pytest.raises(ValueError, match="result 1 of problem 0 is negative"):
         fairfront.performance_profile([[1, -2]])
     with pytest.raises(ValueError, match="better must be 'smaller' or 'larger', not 'more'"):
@@ -93,10 +93,10 @@ def test_min_norm_against_slsqp(m, seed):
         method="SLSQP",
         options={"ftol": 1e-15, "maxiter": 500},
     )
-    # SLSQP stops a little above the minimum, never below it.
+    # SLSQP stops slightly above the minimum, never below it.
     assert length(weights) <= found.fun + 1e-12
     assert length(weights) == pytest.approx(found.fun, rel=1e-5, abs=1e-8)
-    # No gradient shortens the direction: the condition of optimality.
+    # The optimality condition: no gradient shortens the direction.
     assert (gradients @ direction >= length(weights) - 1e-10).all()
 
 
@@ -111,7 +111,7 @@ def test_min_norm_of_odd_gradients():
     for wrong, message in [
         ([[1.0, np.nan]], "number 1 of gradient 0 is not finite"),
         ([[1.0, 2.0], [INF, 1.0]], "number 0 of gradient 1 is not finite"),
-        (np.ones((21, 3)), "expected 1 to 20 gradients of at least one number, found 21"),
+        (np.ones((21, 3)), "expected 1 to 20 gradients with at least one number, found 21"),
         (np.ones((0, 3)), "expected 1 to 20 gradients"),
         ([1.0, 2.0], r"found shape \(2,\)"),
     ]:
@@ -149,7 +149,7 @@ def test_dtypes_and_layouts():
         assert fairfront.purity(given) == 0.75
 
 
-def test_arrays_are_read_where_they_lie():
+def test_arrays_are_not_copied():
     points = np.random.default_rng(0).random((1000, 3))
     assert indicators._points(points, "points") is points
     assert np.shares_memory(indicators._floats(points[10:20], "points"), points)
@@ -191,7 +191,11 @@ def test_infinite_values():
             "points: objective 1 of point 0 is not a number",
         ),
         (lambda: fairfront.hypervolume([[1, 1]], [2, np.nan]), ValueError, "ref: value 1 is not a number"),
-        (lambda: fairfront.hypervolume([[1, 1]], [2, 2, 2]), ValueError, "ref has 3 values, points have 2 objectives"),
+        (
+            lambda: fairfront.hypervolume([[1, 1]], [2, 2, 2]),
+            ValueError,
+            "ref has 3 values, but points have 2 objectives",
+        ),
         (lambda: fairfront.hypervolume([[1, 1]], [[2, 2]]), ValueError, r"ref: .* found shape \(1, 2\)"),
         (lambda: fairfront.hypervolume([1, 1], [2, 2]), ValueError, r"points: .* found shape \(2,\)"),
         (lambda: fairfront.hypervolume(np.ones((2, 2, 2)), [2, 2]), ValueError, r"shape \(2, 2, 2\)"),
@@ -199,14 +203,18 @@ def test_infinite_values():
         (lambda: fairfront.hypervolume([["a", "b"]], [2, 2]), ValueError, "could not convert"),
         (lambda: fairfront.hypervolume(None, [2, 2]), ValueError, r"found shape \(\)"),
         (lambda: fairfront.hypervolume([[1 + 2j, 1]], [2, 2]), TypeError, "expected real numbers"),
-        (lambda: fairfront.is_nondominated(np.ones((3, 0))), ValueError, "no points of 0 objectives"),
+        (lambda: fairfront.is_nondominated(np.ones((3, 0))), ValueError, "divided into points of 0 objectives"),
         (lambda: fairfront.is_nondominated([[{}]]), TypeError, "float"),
         (
             lambda: fairfront.purity([[1, 2]], [[1, 2, 3]]),
             ValueError,
-            r"others\[0\]: expected points of 2 objectives, found 3",
+            r"others\[0\]: expected points with 2 objectives, found 3",
         ),
-        (lambda: indicators.igd_plus([[1, 2]], [[1]]), ValueError, "target: expected points of 2 objectives, found 1"),
+        (
+            lambda: indicators.igd_plus([[1, 2]], [[1]]),
+            ValueError,
+            "target: expected points with 2 objectives, found 1",
+        ),
         (lambda: indicators.coverage([[1, 2]], [[1, np.nan]]), ValueError, "target: objective 1 of point 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What X, y and the sensitive features may be: the same rows give the same front, whatever holds them."""
+"""Accepted types of X, y and sensitive features: the same rows give the same front for every type."""
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,11 @@ from people import frame, people
 
 from fairfront import FairFrontClassifier
 
-N_POINTS = 12
+N_MODELS = 12
 
 
 def fitted(X, y, sensitive, **params):
-    return FairFrontClassifier(n_points=N_POINTS, **params).fit(X, y, sensitive_features=sensitive)
+    return FairFrontClassifier(n_models=N_MODELS, **params).fit(X, y, sensitive_features=sensitive)
 
 
 def numbers(clf):
@@ -70,12 +70,12 @@ def test_types_of_numbers(dtype, rows):
     np.testing.assert_array_equal(numbers(fitted(X.astype(dtype), y, sex)), numbers(expected))
 
 
-def test_an_array_of_truth_values(rows):
+def test_an_array_of_booleans(rows):
     X, y, sex, _ = rows
     np.testing.assert_array_equal(numbers(fitted(X > 0, y, sex)), numbers(fitted((X > 0).astype(float), y, sex)))
 
 
-def test_frames_of_all_kinds_are_one():
+def test_all_kinds_of_frames_give_the_same_front():
     X, y, sex, _ = frame(700)
     expected = fitted(X, y, sex)
     polars = pl.from_pandas(X)
@@ -109,25 +109,25 @@ def test_dates_are_days_since_1970(tmp_path):
         clf = fitted(table, y, sex)
         np.testing.assert_array_equal(numbers(clf), numbers(expected), err_msg=name)
         np.testing.assert_array_equal(clf.predict(table), expected.predict(X.assign(when=days)), err_msg=name)
-    # Missing ones as in any column, and whole days as in the command.
+    # Missing dates are treated as in any column, and whole days as in the command.
     whole = X.assign(when=times.dt.normalize())
     whole.loc[3, "when"] = pd.NaT
     clf = fitted(whole, y, sex, missing="keep")
     assert "when (missing)" in clf.select(knee=True).coefficients_
     file = tmp_path / "t.csv"
     whole.assign(y=y, sex=sex, when=whole["when"].dt.date).to_csv(file, index=False)
-    read = FairFrontClassifier(n_points=N_POINTS, missing="keep").fit(file, "y", sensitive_features="sex")
+    read = FairFrontClassifier(n_models=N_MODELS, missing="keep").fit(file, "y", sensitive_features="sex")
     np.testing.assert_array_equal(numbers(read), numbers(clf))
 
 
-def test_identifiers_are_warned_of():
+def test_identifiers_cause_a_warning():
     X, y, sex, _ = frame(700)
     with pytest.warns(UserWarning, match='column "case_id" looks like an identifier'):
         clf = fitted(X.assign(case_id=np.arange(700) * 3), y, sex)
     assert "case_id" in clf.select(knee=True).coefficients_
 
 
-def test_an_arrow_stream_without_a_library_of_its_own():
+def test_an_arrow_stream_of_an_unknown_library():
     X, y, sex, _ = frame(700)
     table = pa.Table.from_pandas(X, preserve_index=False)
 
@@ -203,7 +203,7 @@ def test_numbers_as_groups_read_like_numbers(rows):
     codes = (sex == "m").astype(float)
     clf = fitted(X, y, {"sex": codes})
     assert any("(sex=1)" in name for name in clf.front_.columns)
-    with pytest.raises(ValueError, match="holds 700 different numbers; make groups of them"):
+    with pytest.raises(ValueError, match="has 700 different numbers; group them into bins"):
         fitted(X, y, {"income": X[:, 0]})
 
 
@@ -227,7 +227,7 @@ def test_kinds_of_labels(labels, rows, usual):
     assert clf.predict(X).dtype == named.dtype
 
 
-def test_the_other_class_can_be_the_one_decided_for(rows, usual):
+def test_the_other_class_can_be_the_favorable_one(rows, usual):
     X, y, sex, _ = rows
     clf = fitted(X, 1 - y, sex, pos_label=0)
     np.testing.assert_array_equal(numbers(clf), numbers(usual))
@@ -239,19 +239,19 @@ def test_the_other_class_can_be_the_one_decided_for(rows, usual):
 def test_weights_count_like_repeated_rows(rows):
     X, y, sex, _ = rows
     weight = np.random.default_rng(0).integers(0, 3, size=len(y))
-    weighted = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], n_points=N_POINTS).fit(
+    weighted = FairFrontClassifier(["log_loss", "score_covariance(sex)"], n_models=N_MODELS).fit(
         X, y, sensitive_features={"sex": sex}, sample_weight=weight
     )
     again = np.repeat(np.arange(len(y)), weight)
-    repeated = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], n_points=N_POINTS).fit(
+    repeated = FairFrontClassifier(["log_loss", "score_covariance(sex)"], n_models=N_MODELS).fit(
         X[again], y[again], sensitive_features={"sex": sex[again]}
     )
     column = "objective.log_loss"
-    # Sums of other rows in another order: rounding, and what the solver makes of it.
+    # The sums have different rows in a different order, so rounding differs, and the solver amplifies it.
     np.testing.assert_allclose(weighted.front_[column], repeated.front_[column], rtol=1e-6)
 
 
-def test_files_go_to_the_readers_of_the_command(tmp_path):
+def test_files_are_read_as_by_the_command(tmp_path):
     X, y, sex, _ = frame(700)
     table = X.assign(approved=y, sex=sex)
     table.to_csv(tmp_path / "people.csv", index=False)
@@ -264,24 +264,24 @@ def test_files_go_to_the_readers_of_the_command(tmp_path):
         np.testing.assert_array_equal(clf.predict(tmp_path / name), expected.predict(X))
 
 
-# What people have, and what is easily taken for something else.
+# Unusual inputs that are easily misread.
 
 
-def test_memory_that_calls_itself_truth_values(rows):
+def test_booleans_with_other_bytes_than_0_and_1(rows):
     X, y, sex, _ = rows
     bytes_ = (X > 0).astype(np.uint8) * 2
     odd = fitted(bytes_.view(bool), y, sex)
     np.testing.assert_array_equal(numbers(odd), numbers(fitted(X > 0, y, sex)))
 
 
-def test_lists_with_texts_keep_their_numbers(rows):
+def test_lists_with_strings_keep_their_numbers(rows):
     X, y, sex, _ = rows
     listed = [[float(x), "u" if x > 0 else "v"] for x in X[:, 0]]
     clf = fitted(listed, y, sex)
     assert sorted(clf.select(knee=True).coefficients_) == ["x0", "x1=u", "x1=v"]
 
 
-def test_a_nan_among_texts_is_missing(rows):
+def test_a_nan_among_strings_is_missing(rows):
     X, y, sex, _ = rows
     with pytest.raises(ValueError, match="has 1 missing value"):
         fitted(X, y, [float("nan"), *sex[1:]])
@@ -295,7 +295,7 @@ def test_categories_of_polars_as_groups(rows, usual):
         np.testing.assert_array_equal(numbers(fitted(X, y, pl.Series("sex", sex, dtype=dtype))), numbers(usual))
 
 
-def test_levels_that_read_the_same_are_one():
+def test_equal_strings_are_one_category():
     X, y, sex, _ = frame(700)
     expected = fitted(X.assign(job=X["job"]), y, sex)
     blanks = X["job"].where(np.arange(700) % 2 == 0, " " + X["job"] + "  ")
@@ -331,14 +331,14 @@ def test_a_single_row_may_lack_any_value(kind):
     assert clf.decision_function(EMPTY[kind](row))[0] == expected
 
 
-def test_polars_categories_of_nothing_but_nulls():
+def test_polars_categories_with_only_nulls():
     X, y, sex, _ = frame(700)
     table = pl.from_pandas(X[["income", "age"]]).with_columns(k=pl.Series([None] * 700, dtype=pl.Categorical))
     clf = fitted(table, y, sex)
     assert clf.predict(table.head(3)).shape == (3,)
 
 
-def test_truth_values_may_come_as_numbers():
+def test_booleans_may_be_passed_as_numbers():
     X, y, sex, _ = frame(700)
     dummies = pd.get_dummies(X[["region", "job", "income"]])
     clf = fitted(dummies, y, sex)
@@ -348,7 +348,7 @@ def test_truth_values_may_come_as_numbers():
         clf.predict(numbers_ * 3)
 
 
-def test_what_is_no_table_is_told():
+def test_inputs_that_are_not_tables_are_rejected():
     X, y, sex, _ = frame(200)
     with pytest.raises(ValueError, match="X is a Series"):
         fitted(X["income"], y, sex)
@@ -356,7 +356,7 @@ def test_what_is_no_table_is_told():
         fitted(pl.Series("a", [1.0] * 200), y, sex)
     with pytest.raises(TypeError, match="collect"):
         fitted(pl.from_pandas(X).lazy(), y, sex)
-    with pytest.raises(TypeError, match="holds Timedelta"):
+    with pytest.raises(TypeError, match="unsupported type Timedelta"):
         fitted(X.assign(when=pd.Series([pd.Timedelta("1D")] * 200, dtype=object)), y, sex)
 
 
@@ -367,7 +367,7 @@ def test_names_of_sensitive_features_may_be_odd(rows, usual):
         np.testing.assert_array_equal(numbers(clf), numbers(usual))
 
 
-def test_features_of_one_name_are_refused(rows):
+def test_features_of_the_same_name_are_rejected(rows):
     X, y, sex, _ = rows
     table = pd.DataFrame({"c": np.where(X[:, 0] > 0, "a", "b"), "c=a": X[:, 1]})
     with pytest.raises(ValueError, match='"c=a".*rename'):

@@ -1,4 +1,4 @@
-"""Memory: rows that do not fit raise ``MemoryError``, and the interpreter goes on."""
+"""Rows that do not fit in memory raise ``MemoryError``, and the interpreter keeps running."""
 
 import subprocess
 import sys
@@ -34,10 +34,10 @@ def test_generated_rows_that_do_not_fit():
     assert int(rows) > 400
 
 
-def test_nul_characters_are_refused():
+def test_nul_characters_are_rejected():
     words = np.array(["a", "b", "c\0d", "b"] * 50, dtype=object)
     y = np.arange(200) % 3 == 0
-    with pytest.raises(ValueError, match='column "word", row 3: the category holds a NUL character'):
+    with pytest.raises(ValueError, match='column "word", row 3: the category contains a NUL character'):
         FairFrontClassifier().fit(pd.DataFrame({"word": words, "n": np.arange(200.0)}), y, sensitive_features=["f", "m"] * 100)
-    with pytest.raises(ValueError, match="the name holds a NUL character"):
+    with pytest.raises(ValueError, match="the name contains a NUL character"):
         FairFrontClassifier().fit(pd.DataFrame({"w\0": np.arange(200.0)}), y, sensitive_features=["f", "m"] * 100)

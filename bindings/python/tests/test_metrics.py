@@ -1,4 +1,4 @@
-"""Metrics against fairlearn, on many random cases."""
+"""Metrics compared with fairlearn's, on many random cases."""
 
 import functools
 import itertools
@@ -32,7 +32,7 @@ RATES = [
 
 
 def outcome(call):
-    """What a call gives: its value, or the error's type."""
+    """The value of a call, or the type of its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -50,13 +50,13 @@ def same(found, expected):
 
 
 def same_table(found, expected):
-    """Equal values, index and columns, whatever the order of rows."""
+    """Check that values, index and columns are equal."""
     if isinstance(expected, (pd.Series, pd.DataFrame)):
         assert type(found) is type(expected)
     if isinstance(expected, pd.Series):
         pd.testing.assert_series_equal(found, expected, check_exact=False, **CLOSE)
     elif isinstance(expected, pd.DataFrame):
-        # Some of fairlearn's tables have their columns sorted.
+        # Some of fairlearn's tables have sorted columns.
         assert set(found.columns) == set(expected.columns)
         found = found[list(expected.columns)]
         pd.testing.assert_frame_equal(found, expected, check_exact=False, check_names=False, **CLOSE)
@@ -66,7 +66,7 @@ def same_table(found, expected):
 
 
 def rows(seed, n=None, *, rare=True):
-    """Labels, predictions, groups and weights; small groups, some without positives."""
+    """Simulate labels, predictions, groups and weights; some groups are small or have no positive rows."""
     rng = np.random.default_rng(seed)
     n = n or int(rng.integers(1, 60))
     share = rng.random(2)
@@ -124,7 +124,7 @@ def test_rates_of_other_labels(name, seed):
 @pytest.mark.parametrize("name", FAIRNESS)
 @pytest.mark.parametrize("seed", range(18))
 def test_fairness(name, seed):
-    # fairlearn refuses an array of one row.
+    # fairlearn rejects an array with one row.
     rng, true, pred, groups, weight = rows(seed, n=2 + 3 * seed)
     second = rng.integers(0, 3, len(true))
     given = [
@@ -138,7 +138,7 @@ def test_fairness(name, seed):
         second,
         second == 1,
     ]
-    # Each kind of features with two of the seeds: fairlearn takes its time.
+    # Tests each kind of features with two of the seeds, because fairlearn is slow.
     features = given[seed % len(given)]
     for method, sample_weight in itertools.product(("between_groups", "to_overall"), (None, weight)):
         for agg in ("worst_case", "mean") if name.startswith("equalized") else (None,):
@@ -178,7 +178,7 @@ SETS = {
 def test_frames(which, n_sensitive, n_control, seed):
     rng, true, pred, groups, weight = rows(seed, n=30 + 20 * seed)
     n = len(true)
-    # A group without weight is an error: see the test of rates.
+    # A group without weight is an error, which the test of rates covers.
     weight = weight + 0.25
     sensitive = {"g": groups, "h": rng.integers(0, 3, n)}
     control = {"c": rng.choice(["x", "y"], n), "d": rng.choice([0.5, 1.5, 2.5], n)}
@@ -206,7 +206,7 @@ def test_frames(which, n_sensitive, n_control, seed):
         same_table(a, b)
 
 
-def test_a_frame_names_features_as_fairlearn_does():
+def test_names_of_features_are_fairlearns():
     _, true, pred, groups, _ = rows(4, n=40)
     for given in (
         groups,
@@ -220,7 +220,7 @@ def test_a_frame_names_features_as_fairlearn_does():
         same_table(found.by_group, expected.by_group)
 
 
-def test_metrics_that_are_no_numbers():
+def test_metrics_that_are_not_numbers():
     _, true, pred, groups, _ = rows(4, n=40)
     of = {"matrix": functools.partial(skm.confusion_matrix, labels=[0, 1]), "rate": ours.selection_rate}
     found, expected = frames(lambda m: of, true, pred, sensitive_features=groups)
@@ -273,7 +273,7 @@ GOOD = {"sensitive_features": [0, 0, 1]}
         (lambda m: m.demographic_parity_difference([0, 1], [0, 1, 1], **GOOD), "found 2 and 3"),
         (
             lambda m: m.equalized_odds_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[0, 1]),
-            "sensitive_features: 'sensitive_feature_0' must hold one value a row, found 2 for 3 rows",
+            "sensitive_features: 'sensitive_feature_0' must have one value per row, found 2 for 3 rows",
         ),
         (
             lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=None),
@@ -289,7 +289,7 @@ GOOD = {"sensitive_features": [0, 0, 1]}
         ),
         (
             lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[[0], [1], [1]]),
-            "a list must hold one value a row",
+            "a list must have one value per row",
         ),
         (
             lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=np.ones((3, 2, 2))),
@@ -305,23 +305,23 @@ GOOD = {"sensitive_features": [0, 0, 1]}
         ),
         (
             lambda m: m.equalized_odds_difference(["a", "b", "b"], ["a", "a", "b"], **GOOD),
-            "say which one is positive with pos_label",
+            "set pos_label to the positive one",
         ),
         (
             lambda m: m.true_positive_rate(["a", "b"], ["c", "a"], pos_label="a"),
-            "labels must be binary, found 3 of them: 'a', 'b', 'c'",
+            "labels must be binary, found 3 different labels: 'a', 'b', 'c'",
         ),
         (
             lambda m: m.true_positive_rate(["a", "b"], ["b", "a"], pos_label="c"),
-            "pos_label 'c' is none of the labels 'a', 'b'",
+            "pos_label 'c' is not one of the labels 'a', 'b'",
         ),
         (
             lambda m: m.true_positive_rate([0, 1], [0, 1], sample_weight=[1]),
-            "sample_weight must hold one value a row, found 1 for 2 rows",
+            "sample_weight must have one value per row, found 1 for 2 rows",
         ),
         (
             lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sample_weight=[1, 2], **GOOD),
-            "'sample_weight' must hold one value a row, found 2 for 3 rows",
+            "'sample_weight' must have one value per row, found 2 for 3 rows",
         ),
         (lambda m: m.selection_rate([], []), "no rows"),
         (
@@ -340,7 +340,7 @@ GOOD = {"sensitive_features": [0, 0, 1]}
             lambda m: m.MetricFrame(
                 metrics={"n": m.count}, y_true=[0], y_pred=[0], sensitive_features=[0], sample_params={"m": {}}
             ),
-            "'m' is none of the metrics",
+            "'m' is not one of the metrics",
         ),
         (
             lambda m: m.MetricFrame(
@@ -353,7 +353,7 @@ GOOD = {"sensitive_features": [0, 0, 1]}
 def test_wrong_input_is_an_error_as_in_fairlearn(call, message):
     with pytest.raises(ValueError, match=message):
         call(ours)
-    # What fairlearn says differs, that it refuses does not.
+    # fairlearn rejects the same input with another message.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises((ValueError, TypeError)):
@@ -365,7 +365,7 @@ def test_sensitive_features_must_be_given():
         ours.demographic_parity_difference([0, 1], [0, 1])
 
 
-def test_texts_and_numbers_are_no_labels_of_each_other():
+def test_labels_that_mix_strings_and_numbers_are_rejected():
     with pytest.raises(ValueError, match="strings and numbers"):
         ours.true_positive_rate([0, 1], ["0", "1"], pos_label=1)
     with pytest.raises((TypeError, ValueError)):

@@ -1,4 +1,4 @@
-"""What comes out of a front: tables, models for other programs, pages and plots."""
+"""Outputs of a front: tables, exported models, reports and plots."""
 
 import json
 import re
@@ -21,13 +21,13 @@ def rows():
 @pytest.fixture(scope="module")
 def clf(rows):
     X, y, sex, race = rows
-    return FairFrontClassifier(n_points=25).fit(X, y, sensitive_features={"sex": sex, "race": race})
+    return FairFrontClassifier(n_models=25).fit(X, y, sensitive_features={"sex": sex, "race": race})
 
 
-def test_the_front_is_a_frame_with_all_that_is_known(clf):
+def test_the_front_is_a_frame_with_objectives_and_measures(clf):
     front = clf.front_
     assert isinstance(front, pd.DataFrame)
-    assert front.index.name == "point"
+    assert front.index.name == "model_id" and front.index[0] == 1
     assert front["train.accuracy"].between(0, 1).all()
     objectives = front[[f"objective.{name}" for name in clf.objectives_]]
     assert fairfront.is_nondominated(
@@ -53,39 +53,39 @@ def test_measures_of_the_front_are_those_of_its_models(rows, clf):
         decided = clf.predictors_[i].predict(X)
         row = clf.front_.iloc[i]
         assert row["train.accuracy"] == pytest.approx((decided == y).mean(), abs=1e-12)
-        gap = fairfront.metrics.demographic_parity_difference(y, decided, sensitive_features=sex)
-        assert row["train.demographic_parity_difference(sex)"] == pytest.approx(gap, abs=1e-12)
+        difference = fairfront.metrics.demographic_parity_difference(y, decided, sensitive_features=sex)
+        assert row["train.demographic_parity_difference(sex)"] == pytest.approx(difference, abs=1e-12)
 
 
 def test_predictors_are_a_sequence(clf):
     assert len(clf.predictors_) == len(clf.front_)
-    assert clf.predictors_[-1].point_ == len(clf.front_) - 1
-    assert [model.point_ for model in clf.predictors_[1:4]] == [1, 2, 3]
+    assert clf.predictors_[-1].model_id_ == len(clf.front_)
+    assert [model.model_id_ for model in clf.predictors_[1:4]] == [2, 3, 4]
     with pytest.raises(IndexError):
         clf.predictors_[len(clf.front_)]
 
 
 def test_selection_rules(clf):
     accuracy = clf.front_["train.accuracy"]
-    assert accuracy[clf.select().point_] == accuracy.max()
-    gap = clf.front_["train.demographic_parity_difference(sex)"]
-    assert gap[clf.select(best="demographic_parity_difference(sex)").point_] == gap.min()
-    bound = float(np.median(gap))
+    assert accuracy[clf.select().model_id_] == accuracy.max()
+    difference = clf.front_["train.demographic_parity_difference(sex)"]
+    assert difference[clf.select(best="demographic_parity_difference(sex)").model_id_] == difference.min()
+    bound = float(np.median(difference))
     chosen = clf.select(require=f"demographic_parity_difference(sex) <= {bound!r}")
-    assert accuracy[chosen.point_] == accuracy[gap <= bound].max()
+    assert accuracy[chosen.model_id_] == accuracy[difference <= bound].max()
     assert "demographic_parity_difference(sex)" in chosen.reason_
     for rule in [
         {"knee": True},
         {"regret": True},
         {"weights": {"accuracy": 1.0, "demographic_parity_difference(sex)": 2.0}},
     ]:
-        assert 0 <= clf.select(**rule).point_ < len(clf.front_)
+        assert 1 <= clf.select(**rule).model_id_ <= len(clf.front_)
 
 
 def test_values_and_coefficients_of_a_model(clf, rows):
     X, _, _, _ = rows
     model = clf.select(knee=True)
-    assert model.values_["train.accuracy"] == clf.front_["train.accuracy"][model.point_]
+    assert model.values_["train.accuracy"] == clf.front_["train.accuracy"][model.model_id_]
     described = json.loads(model.to_json())
     assert described["coefficients"] == model.coefficients_
     assert described["intercept"] == model.intercept_
@@ -101,8 +101,8 @@ def test_onnx_decides_the_same(tmp_path, clf, rows):
     for wanted in session.get_inputs():
         column = X[wanted.name]
         if wanted.type == "tensor(string)":
-            texts = column.map({True: "true", False: "false"}) if column.dtype == bool else column.astype(str)
-            feed[wanted.name] = texts.to_numpy(dtype=object).reshape(-1, 1)
+            strings = column.map({True: "true", False: "false"}) if column.dtype == bool else column.astype(str)
+            feed[wanted.name] = strings.to_numpy(dtype=object).reshape(-1, 1)
         else:
             kind = np.float32 if wanted.type == "tensor(float)" else np.float64
             feed[wanted.name] = column.to_numpy(dtype=kind).reshape(-1, 1)
@@ -120,7 +120,7 @@ def test_sql_and_table(clf):
 
 
 def test_sql_decides_the_same_in_sqlite(clf, rows):
-    """SQLite has no truth values: they are digits there."""
+    """SQLite has no booleans and stores them as digits."""
     import sqlite3
 
     X, _, _, _ = rows
@@ -133,21 +133,21 @@ def test_sql_decides_the_same_in_sqlite(clf, rows):
     np.testing.assert_array_equal(found["decision"], model.predict(X))
 
 
-def test_report_is_the_page_of_the_command(tmp_path, clf):
+def test_the_report_is_the_report_of_the_command(tmp_path, clf):
     clf.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
     assert not re.search(r"(src|href)=\"https?:", page)
     with pytest.raises(OSError):
         clf.report(tmp_path / "no" / "such" / "folder" / "report.html")
-    with pytest.raises(OSError, match="there"):
+    with pytest.raises(OSError, match="already exists"):
         clf.report(tmp_path / "report.html", force=False)
 
 
-def test_notebooks_show_the_page(clf):
+def test_notebooks_show_the_report(clf):
     bundle = clf._repr_mimebundle_()
     assert bundle["text/html"].startswith("<iframe srcdoc=")
-    assert "uses point" in bundle["text/plain"]
+    assert "uses model" in bundle["text/plain"]
     assert "iframe" not in FairFrontClassifier()._repr_mimebundle_().get("text/html", "")
 
 
@@ -164,12 +164,12 @@ def test_plot(clf):
 
 def test_validation_rows_choose(rows):
     X, y, sex, _ = rows
-    clf = FairFrontClassifier(n_points=15, validation_fraction=0.25).fit(X, y, sensitive_features=sex)
+    clf = FairFrontClassifier(n_models=15, validation_fraction=0.25).fit(X, y, sensitive_features=sex)
     front = clf.front_
     assert front["validation.accuracy"][clf.selected_] == front["validation.accuracy"].max()
 
 
-def test_what_a_run_says_of_itself(clf):
+def test_run_info(clf):
     info = clf.run_info_
-    assert info["solver"] == "weighted" and info["points"] == len(clf.front_)
+    assert info["solver"] == "weighted" and info["models"] == len(clf.front_)
     assert info["judged"]["front_in"] == "measures" and info["counters"]["evaluations"] > 0

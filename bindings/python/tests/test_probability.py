@@ -14,7 +14,7 @@ from fairfront import FairFrontClassifier
 
 def test_without_validation_rows_the_larger_probability_decides():
     X, y, sex, _ = people()
-    clf = FairFrontClassifier(n_points=10).fit(X, y, sensitive_features=sex)
+    clf = FairFrontClassifier(n_models=10).fit(X, y, sensitive_features=sex)
     for model in clf.predictors_:
         assert model.calibration_["intercept"] == 0 and model.calibration_["slope"] > 0
         assert model.probability_threshold_ == 0.5
@@ -29,7 +29,7 @@ def test_without_validation_rows_the_larger_probability_decides():
 def test_with_validation_rows_the_model_keeps_its_threshold(positive):
     X, y, sex, _ = people()
     y = np.asarray(y).astype(int)
-    clf = FairFrontClassifier(n_points=10, validation_fraction=0.4, pos_label=positive, random_state=0)
+    clf = FairFrontClassifier(n_models=10, validation_fraction=0.4, pos_label=positive, random_state=0)
     clf.fit(X, y, sensitive_features=sex)
     assert any(model.probability_threshold_ != 0.5 for model in clf.predictors_)
     for model in clf.predictors_:
@@ -43,7 +43,7 @@ def test_with_validation_rows_the_model_keeps_its_threshold(positive):
         np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probability, rtol=1e-12)
         chosen = model.predict(X) == model.pos_label_
         np.testing.assert_array_equal(chosen, score >= 0)
-        # Scores next to 0 may round to the threshold's probability.
+        # Scores close to 0 may round to the probability of the threshold.
         clear = abs(score) > 1e-9
         np.testing.assert_array_equal(chosen[clear], (expected >= model.probability_threshold_)[clear])
         assert json.loads(model.to_json())["calibration"] == calibration

@@ -1,4 +1,4 @@
-"""Groups below a minimum size are reported, but not compared; fairfront.metrics leaves nothing out."""
+"""Groups below a minimum size are reported, but not compared; fairfront.metrics leaves no group out."""
 
 import fairlearn.metrics
 import numpy as np
@@ -31,11 +31,11 @@ def test_small_groups_are_not_compared(people):
     difference = np.asarray(front["train.demographic_parity_difference(group)"])
     np.testing.assert_allclose(difference, rates.max(axis=0) - rates.min(axis=0), atol=1e-15)
     assert not clf.run_info_["groups"]["group"]["c"]["compared"]["all"]
-    [said] = [notice for notice in clf.notices_ if "fewer than 30 training rows" in notice]
-    assert '"c"' in said and "pool_groups=30" in said and "min_group" in said and "--" not in said
+    [warning] = [note for note in clf.messages_ if "fewer than 30 training rows" in note]
+    assert '"c"' in warning and "pool_groups=30" in warning and "min_group" in warning and "--" not in warning
 
 
-def test_metrics_leave_nothing_out(people):
+def test_metrics_leave_no_group_out(people):
     X, y, group = people
     clf = fitted(people)
     decided = clf.predict(X)
@@ -59,7 +59,7 @@ def test_pooled_groups(people):
 
 
 @pytest.mark.parametrize("name", ["min_group", "pool_groups"])
-def test_wrong_sizes_are_refused(people, name):
+def test_wrong_sizes_are_rejected(people, name):
     X, y, group = people
     with pytest.raises(ValueError, match=f"{name}=-1"):
         FairFrontClassifier(**{name: -1}).fit(X, y, sensitive_features={"group": group})

@@ -1,4 +1,4 @@
-"""What an estimator is after something went wrong, or something else was asked of it."""
+"""The state of an estimator after errors, interrupts and changed parameters."""
 
 import pickle
 import threading
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::fairfront.FairFrontWarning")
 
 def fitted(n=400, **params):
     X, y, sex, _ = people(n)
-    clf = FairFrontClassifier(**{"n_points": 12, **params}).fit(X, y, sensitive_features={"sex": sex})
+    clf = FairFrontClassifier(**{"n_models": 12, **params}).fit(X, y, sensitive_features={"sex": sex})
     return clf, X, y, sex
 
 
@@ -33,7 +33,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was():
 def test_a_stream_that_waits_leaves_the_front_as_it_was():
     clf, X, y, sex = fitted()
     before = clf.predict(X)
-    with pytest.warns(FairFrontWarning, match="begins anew"):
+    with pytest.warns(FairFrontWarning, match="starts from scratch"):
         clf.partial_fit(X[:5], ["a"] * 5, classes=["a", "b"], sensitive_features={"sex": sex[:5]})
     assert clf.waiting_
     np.testing.assert_array_equal(clf.predict(X), before)
@@ -48,7 +48,7 @@ def test_requirements_are_read_before_any_work():
         fitted(require=5)
 
 
-def test_nothing_is_in_use_where_nothing_meets_the_requirement(tmp_path):
+def test_no_model_is_in_use_if_no_model_meets_the_requirement(tmp_path):
     clf, X, y, sex = fitted()
     clf.set_params(require="accuracy >= 0.999")
     with pytest.raises(ValueError, match="comes nearest"):
@@ -63,7 +63,7 @@ def test_nothing_is_in_use_where_nothing_meets_the_requirement(tmp_path):
     clf.save(tmp_path / "run")
     again = FairFrontClassifier.load(tmp_path / "run")
     np.testing.assert_array_equal(again.front_.to_numpy(), clf.front_.to_numpy())
-    assert again.select(knee=True).point_ == clf.select(knee=True).point_
+    assert again.select(knee=True).model_id_ == clf.select(knee=True).model_id_
 
 
 class Stop(Exception):
@@ -71,7 +71,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("require", [None, "accuracy >= 0.999"])
-def test_what_a_callback_raises_is_not_lost_to_requirements(require):
+def test_exceptions_of_a_callback_take_precedence_over_requirements(require):
     raised = Stop()
 
     def progress(told):
@@ -83,7 +83,7 @@ def test_what_a_callback_raises_is_not_lost_to_requirements(require):
 
 
 @pytest.mark.parametrize("require", [None, "accuracy >= 0.999"])
-def test_an_interrupted_model_is_fitted_with_what_was_found(require):
+def test_an_interrupted_model_is_fitted_with_the_front_found_so_far(require):
     X, y, sex, _ = people(2000)
     front = FairFrontClassifier(solver="pf-smg", progress=lambda told: _interrupt())
     model = FairClassifier(front, best="accuracy")
@@ -99,7 +99,7 @@ def _interrupt():
     _thread.interrupt_main()
 
 
-def test_a_stream_at_work_says_so_instead_of_waiting_for_itself():
+def test_a_running_stream_raises_an_error_instead_of_a_deadlock():
     X, y, sex, _ = people(3000)
     said = []
 
@@ -110,7 +110,7 @@ def test_a_stream_at_work_says_so_instead_of_waiting_for_itself():
             except RuntimeError as error:
                 said.append(str(error))
 
-    clf = FairFrontClassifier(solver="pf-smg", n_points=60)
+    clf = FairFrontClassifier(solver="pf-smg", n_models=60)
     clf.partial_fit(X[:1000], y[:1000], sensitive_features={"sex": sex[:1000]})
     clf.progress = progress
     done = threading.Thread(
@@ -118,25 +118,25 @@ def test_a_stream_at_work_says_so_instead_of_waiting_for_itself():
     )
     done.start()
     done.join(timeout=60)
-    assert not done.is_alive(), "it waits for itself"
-    assert said and "at work" in said[0]
+    assert not done.is_alive(), "deadlock"
+    assert said and "partial_fit is running" in said[0]
     clf.progress = None
     assert pickle.loads(pickle.dumps(clf))._live.live.counts[1] == 3000
 
 
-def test_batches_may_be_held_by_different_things():
+def test_batches_may_have_different_types():
     X, y, sex, _ = frame(600)
     X = X[["income", "age", "debt"]]
-    clf = FairFrontClassifier(n_points=10)
+    clf = FairFrontClassifier(n_models=10)
     clf.partial_fit(X[:300], y[:300].rename("ok"), sensitive_features={"sex": sex[:300]})
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         clf.partial_fit(X[300:].to_numpy(), y[300:].to_numpy(), sensitive_features={"sex": sex[300:].to_numpy()})
     assert clf._live.live.counts[1] == 600
 
 
-def test_parameters_that_the_first_batch_settled_cannot_change():
+def test_parameters_that_the_first_batch_fixed_cannot_change():
     X, y, sex, _ = people(600)
-    clf = FairFrontClassifier(n_points=10, window=500)
+    clf = FairFrontClassifier(n_models=10, window=500)
     clf.partial_fit(X[:300], y[:300], sensitive_features={"sex": sex[:300]})
     clf.set_params(require="accuracy >= 0.5", n_jobs=1)
     clf.partial_fit(X[300:400], y[300:400], sensitive_features={"sex": sex[300:400]})
@@ -145,23 +145,23 @@ def test_parameters_that_the_first_batch_settled_cannot_change():
         clf.partial_fit(X[400:], y[400:], sensitive_features={"sex": sex[400:]})
 
 
-def test_a_model_to_hand_on_carries_no_rows():
+def test_a_selected_model_contains_no_rows():
     X, y, sex, _ = people(3000)
-    clf = FairFrontClassifier(n_points=10)
+    clf = FairFrontClassifier(n_models=10)
     clf.partial_fit(X, y, sensitive_features={"sex": sex})
     model = clf.select(knee=True)
     assert len(pickle.dumps(model)) < len(pickle.dumps(clf)) / 3
     assert X[17, 0].tobytes() in pickle.dumps(clf) or len(pickle.dumps(clf)) > 50_000
     assert X[17, 0].tobytes() not in pickle.dumps(model)
-    model.set_params(front__n_points=3)
-    assert clf.n_points == 10
+    model.set_params(front__n_models=3)
+    assert clf.n_models == 10
 
 
 def test_files_are_known_by_name_after_loading(tmp_path):
     X, y, sex, _ = frame(400)
     table = X.assign(approved=y, sex=sex)
     table.to_csv(tmp_path / "people.csv", index=False)
-    clf = FairFrontClassifier(n_points=10).fit(tmp_path / "people.csv", "approved", sensitive_features="sex")
+    clf = FairFrontClassifier(n_models=10).fit(tmp_path / "people.csv", "approved", sensitive_features="sex")
     clf.save(tmp_path / "run")
     again = FairFrontClassifier.load(tmp_path / "run")
     np.testing.assert_array_equal(again.predict(table), clf.predict(table))
@@ -172,11 +172,11 @@ def test_files_are_known_by_name_after_loading(tmp_path):
 
 def test_a_data_set_keeps_its_numbers():
     X, y, sex, _ = people(300)
-    expected = Problem(Dataset(X.copy(), y, sensitive_features={"sex": sex}), ["log_loss", "disparate_impact(sex)"])
+    expected = Problem(Dataset(X.copy(), y, sensitive_features={"sex": sex}), ["log_loss", "score_covariance(sex)"])
     data = Dataset(X, y, sensitive_features={"sex": sex})
     X *= 0
     point = [0.3, -0.2, 0.1, 0.5]
-    problem = Problem(data, ["log_loss", "disparate_impact(sex)"])
+    problem = Problem(data, ["log_loss", "score_covariance(sex)"])
     np.testing.assert_array_equal(problem.values(point), expected.values(point))
 
 
@@ -187,9 +187,9 @@ def test_a_clone_of_a_fitted_estimator_is_not_fitted():
 
 
 WRONG = [
-    ({"n_points": -1}, ValueError, "n_points=-1: expected a whole number of at least 1"),
-    ({"n_points": 2.5}, TypeError, "n_points=2.5"),
-    ({"n_points": "5"}, TypeError, "n_points='5'"),
+    ({"n_models": -1}, ValueError, "n_models=-1: expected a whole number of at least 1"),
+    ({"n_models": 2.5}, TypeError, "n_models=2.5"),
+    ({"n_models": "5"}, TypeError, "n_models='5'"),
     ({"pool_rare": -1}, ValueError, "pool_rare=-1"),
     ({"random_state": 2**64}, ValueError, "cannot be used to seed"),
     ({"n_jobs": "2"}, TypeError, "n_jobs='2'"),
@@ -208,7 +208,7 @@ def test_parameters_of_the_wrong_kind(params, error, message):
         fitted(100, **params)
 
 
-@pytest.mark.parametrize("given", [{"n_points": np.int64(9)}, {"n_points": 9.0}, {"settings": {"sums": np.float64(8)}}])
+@pytest.mark.parametrize("given", [{"n_models": np.int64(9)}, {"n_models": 9.0}, {"settings": {"sums": np.float64(8)}}])
 def test_numbers_of_numpy_are_numbers(given):
     fitted(200, solver="weighted", **given)
 
@@ -217,7 +217,7 @@ def test_settings_may_have_underscores():
     fitted(300, solver="pf-smg", settings={"max_steps": 5})
 
 
-def test_the_page_opens_at_the_model_in_use():
+def test_the_report_opens_at_the_model_in_use():
     clf, _, _, _ = fitted(require="demographic_parity_ratio(sex) >= 0.8")
     page = clf._page()
     assert '"start":"require=demographic_parity_ratio%28sex%29+%3E%3D+0.8&best=accuracy"' in page.replace(

@@ -1,4 +1,4 @@
-"""Wrong inputs: an error says what is wrong, where, and what to do."""
+"""Errors for wrong inputs name the place, the problem and the remedy."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ def fit(rows, **changed):
     X, y, sex, _ = rows
     given = {"X": X, "y": y, "sensitive_features": sex, "sample_weight": None, "params": {}}
     given.update(changed)
-    clf = FairFrontClassifier(**{"n_points": 10, **given["params"]})
+    clf = FairFrontClassifier(**{"n_models": 10, **given["params"]})
     return clf.fit(
         given["X"], given["y"], sensitive_features=given["sensitive_features"], sample_weight=given["sample_weight"]
     )
@@ -45,7 +45,7 @@ CASES = {
         ValueError,
         r"sample_weight.shape == \(3,\), expected \(200,\)",
     ),
-    "NaN in X, refused": (
+    "NaN in X, rejected": (
         lambda X, y, sex: {"X": with_value(X, np.nan), "params": {"missing": "error"}},
         ValueError,
         "Input X contains NaN: column 'x2' has 1 missing value",
@@ -78,7 +78,7 @@ CASES = {
     "one group": (
         lambda X, y, sex: {"sensitive_features": {"sex": ["f"] * 200}},
         ValueError,
-        "'sex' has one group only",
+        "'sex' has only one group",
     ),
     "no objective of that name": (
         lambda X, y, sex: {"params": {"objectives": ["error_rate", "demografic_parity(sensitive_feature_0)"]}},
@@ -95,7 +95,7 @@ CASES = {
         ValueError,
         "the first objective must be a loss",
     ),
-    "objectives as text": (lambda X, y, sex: {"params": {"objectives": "error_rate"}}, TypeError, "give a list"),
+    "objectives as a string": (lambda X, y, sex: {"params": {"objectives": "error_rate"}}, TypeError, "pass a list"),
     "no such solver": (lambda X, y, sex: {"params": {"solver": "newton"}}, ValueError, 'solver="newton": expected'),
     "no such setting": (
         lambda X, y, sex: {"params": {"settings": {"stepz": 3}, "solver": "pf-smg"}},
@@ -113,13 +113,13 @@ CASES = {
         "validation_fraction=1.5",
     ),
     "no threads": (lambda X, y, sex: {"params": {"n_jobs": 0}}, ValueError, "n_jobs == 0"),
-    "a seed that is none": (lambda X, y, sex: {"params": {"random_state": -1}}, ValueError, "cannot be used to seed"),
-    "a requirement that is none": (
+    "an invalid seed": (lambda X, y, sex: {"params": {"random_state": -1}}, ValueError, "cannot be used to seed"),
+    "an invalid requirement": (
         lambda X, y, sex: {"params": {"require": "accuracy >> 2"}},
         ValueError,
         "accuracy >> 2",
     ),
-    "a requirement that nothing meets": (
+    "a requirement that no model meets": (
         lambda X, y, sex: {"params": {"require": "accuracy >= 0.999"}},
         ValueError,
         "comes nearest",
@@ -127,15 +127,15 @@ CASES = {
     "durations": (
         lambda X, y, sex: {"X": pd.DataFrame({"when": pd.timedelta_range("1D", periods=200)})},
         TypeError,
-        "column 'when' holds timedelta64",
+        "column 'when' has the unsupported type timedelta64",
     ),
-    "columns of one name": (
+    "columns of the same name": (
         lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", "b", "a"])},
         ValueError,
         "two columns called 'a'",
     ),
-    "names of two kinds": (lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", 1, 2])}, TypeError, "string names"),
-    "a file that is not there": (
+    "names of two types": (lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", 1, 2])}, TypeError, "string names"),
+    "a missing file": (
         lambda X, y, sex: {"X": "none.csv", "y": "y", "sensitive_features": "sex"},
         OSError,
         "none.csv",
@@ -155,12 +155,12 @@ def test_wrong_inputs(case, rows):
     X, y, sex, _ = rows
     with pytest.raises(error, match=message) as raised:
         fit(rows, **change(X, y, sex))
-    assert "--" not in str(raised.value), "people in Python have no flags"
+    assert "--" not in str(raised.value), "messages in Python must not mention flags"
 
 
 def test_a_front_that_meets_no_requirement_is_kept(rows):
     X, y, sex, _ = rows
-    clf = FairFrontClassifier(n_points=10, require="accuracy >= 0.999")
+    clf = FairFrontClassifier(n_models=10, require="accuracy >= 0.999")
     with pytest.raises(ValueError, match="comes nearest"):
         clf.fit(X, y, sensitive_features=sex)
     assert len(clf.front_) > 1
@@ -169,7 +169,7 @@ def test_a_front_that_meets_no_requirement_is_kept(rows):
         clf.predict(X)
 
 
-def test_predict_refuses_other_columns(rows):
+def test_predict_rejects_other_columns(rows):
     X, y, sex, _ = rows
     clf = fit(rows, X=pd.DataFrame(X, columns=["a", "b", "c"]))
     with pytest.raises(ValueError, match="X has 2 features, but FairFrontClassifier is expecting 3"):
@@ -180,17 +180,17 @@ def test_predict_refuses_other_columns(rows):
         clf.predict(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": ["text"] * 200}))
 
 
-def test_select_refuses_what_it_cannot_do(rows):
+def test_select_rejects_invalid_rules(rows):
     clf = fit(rows)
     with pytest.raises(ValueError, match="one of best, knee"):
         clf.select(best="accuracy", knee=True)
-    with pytest.raises((ValueError, IndexError), match="point=999: there is no such point"):
-        clf.select(point=999)
+    with pytest.raises((ValueError, IndexError), match="model_id=999: the front has no such model"):
+        clf.select(model_id=999)
     with pytest.raises(ValueError, match="acuracy"):
         clf.select(best="acuracy")
 
 
-def test_groups_that_are_missing_can_be_one(rows):
+def test_missing_groups_can_be_a_group(rows):
     X, y, sex, _ = rows
     some = pd.Series(sex, name="sex").where(np.arange(200) % 4 > 0)
     group = fit(rows, sensitive_features=some, params={"missing_sensitive": "group"})

@@ -1,16 +1,17 @@
-//! What can be typed.
+//! The command line: commands, flags and their help.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairfront_model::ModelId;
 use fairfront_run::Demand;
 use fairfront_solve::{AnySolver, Setting};
 
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
 
-/// All worthwhile compromises between accuracy and fairness, from a table to a chosen model.
+/// Explore accuracy–fairness trade-offs: from a raw table to a chosen model.
 #[derive(Debug, Parser)]
 #[command(
     name = "fairfront",
@@ -20,24 +21,27 @@ use crate::table_args::{FitConfig, TableArgs};
     subcommand_required = true
 )]
 pub(crate) struct Cli {
+    /// Print details, such as the work of the solver and every check of `verify`
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The whole way on built-in data: a table, its front, a chosen model, its decisions
+    /// Run the full workflow on simulated data: fit a front, choose a model, score applicants
     Demo {
-        /// Folder of the run, with the model and its decisions beside it; what an earlier demo wrote is
-        /// replaced
+        /// Folder for the run; the model and its decisions go next to it. Files of an earlier demo
+        /// are overwritten
         #[arg(long, value_name = "DIR", default_value = "fairfront-demo")]
         out: PathBuf,
     },
-    /// Show what is in a table: types, missing values, groups, base rates, proxies
+    /// Summarize a table: types, missing values, groups, base rates, proxies
     ///
-    /// Name a file (CSV, CSV.gz or Parquet; several with the same columns; - for standard input)
-    /// or a known data set (see `fairfront data list`). Without --target and --sensitive the
-    /// columns are shown; with them the target's balance, the groups and what to be wary of.
+    /// Pass one or more files with the same columns (CSV, CSV.gz or Parquet; - for standard input)
+    /// or a known data set (see `fairfront data list`). `inspect` shows the columns. With --target
+    /// and --sensitive, it also shows the balance of the target, the groups and related warnings.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect {
         #[command(flatten)]
@@ -62,17 +66,21 @@ pub(crate) enum Command {
         #[command(flatten)]
         tune: Box<TuneArgs>,
     },
-    /// Update a front batch by batch while rows arrive
-    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES, mut_arg("balance", |arg| arg.hide(true)))]
+    /// Update a front batch by batch as rows arrive
+    #[command(
+        long_about = STREAM,
+        after_help = STREAM_EXAMPLES,
+        mut_arg("balance", |arg| arg.hide(true))
+    )]
     Stream {
-        /// Folder of the stream's state; it is a run folder too
+        /// Folder for the state of the stream, which is also a run folder
         state: PathBuf,
         #[command(flatten)]
         table: Box<TableArgs>,
         #[command(flatten)]
         stream: Box<StreamArgs>,
     },
-    /// Show a run: its front as a table and a small plot
+    /// Show the front of a run as a table and a small plot
     Show {
         /// Run folder
         run: PathBuf,
@@ -80,32 +88,32 @@ pub(crate) enum Command {
         /// unmitigated model
         #[arg(long, conflicts_with = "json")]
         csv: bool,
-        /// Print all points as JSON
+        /// Print all models as JSON
         #[arg(long)]
         json: bool,
-        /// Draw the plot in ASCII, as is done where the locale is not one of UTF-8
+        /// Draw the plot in ASCII, which is the default if the locale is not UTF-8
         #[arg(long, conflicts_with_all = ["csv", "json"])]
         ascii: bool,
     },
-    /// Choose one point of a front: by requirements, knee, weights, regret or id
+    /// Choose one model of a front by requirements, knee, weights, regret or id
     #[command(long_about = SELECT, after_help = SELECT_EXAMPLES)]
     Select(SelectArgs),
-    /// Make the page people decide with: report.html, one file with everything in it
+    /// Write the interactive report: report.html, one self-contained file
     #[command(long_about = REPORT, after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Judge fronts side by side: purity, spread, hypervolume, cost
+    /// Compare fronts by purity, spread, hypervolume and cost, or runs by measures
     #[command(long_about = COMPARE, after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Recompute a run from its folder and its data, and say what agrees
+    /// Recompute a run from its folder and its data, and report differences
     #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
-    /// Write a model for other programs: an ONNX graph, SQL, or a table of coefficients
+    /// Export a model as an ONNX graph, SQL, or a table of coefficients
     #[command(long_about = EXPORT, after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
-    /// Score new rows with a model: one row out for every row in
+    /// Score new rows with a model, one output row per input row
     #[command(long_about = PREDICT, after_help = PREDICT_EXAMPLES)]
     Predict(PredictArgs),
-    /// The known data sets, and prepared rows for other tools
+    /// List and download known data sets, and export prepared rows for other tools
     Data {
         #[command(subcommand)]
         command: DataCommand,
@@ -115,33 +123,35 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag that is given or not"
+    reason = "each field is an independent flag"
 )]
 pub(crate) struct SelectArgs {
     /// Run folder
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) certify: CertifyArgs,
-    /// Take the best point in this measure or objective [default: accuracy]
+    /// Choose the best model by this measure or objective [default: accuracy]
     #[arg(long, value_name = "MEASURE", group = "rule")]
     pub(crate) best: Option<String>,
-    /// Take the knee: the model farthest below the straight line (for three or more objectives the
-    /// plane) through the ends of the front, each value scaled to its range
+    /// Choose the knee: the model farthest below the straight line (for three or more objectives,
+    /// the plane) through the ends of the front, with each value scaled to its range
     #[arg(long, group = "rule")]
     pub(crate) knee: bool,
-    /// Take the least weighted sum of objectives or measures, each from 0 to 1 over the front
+    /// Choose the model with the smallest weighted sum of objectives or measures, each scaled from
+    /// 0 to 1 over the front
     #[arg(long, value_name = "NAME=WEIGHT,…", group = "rule")]
     pub(crate) weights: Option<String>,
-    /// Take the point whose largest loss in any objective, as a share of the front's range, is least
+    /// Choose the model with the smallest regret: its largest distance from the best value of any
+    /// objective, as a share of the range over the front
     #[arg(long, group = "rule")]
     pub(crate) regret: bool,
-    /// Take the point with this id
+    /// Choose the model with this id; ids start at 1
     #[arg(long, value_name = "N", group = "rule", conflicts_with = "require")]
-    pub(crate) id: Option<usize>,
+    pub(crate) model_id: Option<ModelId>,
     /// Write the chosen model to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
-    /// Replace a model file that is there already
+    /// Overwrite an existing model file
     #[arg(long, requires = "model")]
     pub(crate) force: bool,
     /// Print JSON instead of tables
@@ -149,15 +159,15 @@ pub(crate) struct SelectArgs {
     pub(crate) json: bool,
 }
 
-/// What has to hold on new people, and how sure that has to be.
+/// Requirements that a model must meet on new people, and how to certify them.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CertifyArgs {
-    /// A requirement that the model has to keep on new people, as in 'accuracy >= 0.8' or
+    /// Requirement that the model must meet on new people, such as 'accuracy >= 0.8' or
     /// 'accuracy >= 80%'; repeat for several
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Requirements")]
     pub(crate) require: Vec<String>,
-    /// Certify requirements at this confidence, or none to check them on validation rows without a test
-    /// [default: 0.95]
+    /// Confidence of the certification, or none to check requirements on validation rows without a
+    /// test [default: 0.95]
     #[arg(
         long,
         value_name = "SHARE",
@@ -166,18 +176,18 @@ pub(crate) struct CertifyArgs {
         help_heading = "Requirements"
     )]
     pub(crate) confidence: Option<String>,
-    /// Certify by finite-sample tests, which hold for any number of rows and need more of them
+    /// Certify with finite-sample tests, which are valid for any number of rows but need more rows
     #[arg(long, requires = "require", help_heading = "Requirements")]
     pub(crate) exact: bool,
 }
 
 impl CertifyArgs {
-    /// The confidence; `None` for none.
+    /// The confidence; `None` with `--confidence none`.
     pub(crate) fn level(&self) -> Result<Option<f64>, fairfront_data::Error> {
         match self.confidence.as_deref() {
             None => Ok(Some(0.95)),
             Some("none") if self.exact => Err(fairfront_data::Error::Usage(
-                "--exact: nothing is tested with --confidence none; leave one of them out".into(),
+                "--exact: --confidence none does not test anything; remove one of the two".into(),
             )),
             Some("none") => Ok(None),
             Some(text) => match text.parse::<f64>() {
@@ -189,7 +199,7 @@ impl CertifyArgs {
         }
     }
 
-    /// What is to be certified; `None` without requirements and without a test.
+    /// The requirements to certify; `None` without requirements or without a test.
     pub(crate) fn demand(&self, best: Option<&str>) -> anyhow::Result<Option<Demand>> {
         let level = self.level()?;
         let Some(confidence) = level.filter(|_| !self.require.is_empty()) else {
@@ -208,16 +218,16 @@ impl CertifyArgs {
 pub(crate) struct ReportArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// Where to write: a file, or - for standard output [default: report.html in the run folder]
+    /// Output file, or - for standard output [default: report.html in the run folder]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace a file that is there already; the run's own page always is
+    /// Overwrite an existing file (the report inside the run folder is always overwritten)
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-    /// Draw the figures of the run instead, as SVG in its folder figures
+    /// Draw figures as SVG instead, in the folder figures inside the run folder
     #[arg(long, conflicts_with = "output")]
     pub(crate) figures: bool,
-    /// With --figures, as PNG too; takes rsvg-convert (package librsvg2-bin or librsvg)
+    /// With --figures, also write PNG; needs rsvg-convert (package librsvg2-bin or librsvg)
     #[arg(long, requires = "figures")]
     pub(crate) png: bool,
 }
@@ -226,37 +236,37 @@ pub(crate) struct ReportArgs {
 pub(crate) struct ExportArgs {
     /// Model file
     pub(crate) model: PathBuf,
-    /// What to write
+    /// Output format
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: FormatName,
-    /// Where to write: a file, or - for standard output (sql and table)
+    /// Output file, or - for standard output (sql and table only)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Replace a file that is there already
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
-    /// A graph for ONNX runtimes
+    /// Graph for ONNX runtimes
     Onnx,
-    /// A SELECT statement
+    /// SELECT statement
     Sql,
-    /// The coefficients as CSV
+    /// Coefficients as CSV
     Table,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Run folders, and CSV files with a row a point and a column an objective
+    /// Run folders, and CSV files with one row per model and one column per objective
     #[arg(required = true, value_name = "RUN|FILE.csv")]
     pub(crate) fronts: Vec<PathBuf>,
-    /// Compare fronts in their objectives on training rows, or runs in measures on test rows, whatever
-    /// objectives they were fitted with
-    #[arg(long, value_name = "WHAT", default_value = "objectives")]
+    /// Compare fronts by their objectives on training rows, or runs with any objectives by measures
+    /// on test rows
+    #[arg(long, value_name = "VALUES", default_value = "objectives")]
     pub(crate) by: CompareBy,
-    /// Reference point of the hypervolume: one number for each objective, separated by commas
+    /// Reference point of the hypervolume: one number per objective, separated by commas
     #[arg(
         long,
         value_name = "N,N…",
@@ -264,16 +274,16 @@ pub(crate) struct CompareArgs {
         allow_hyphen_values = true
     )]
     pub(crate) reference: Vec<f64>,
-    /// Bring all fronts to the size of the smallest first, well spread
+    /// First reduce every front to the size of the smallest, keeping models that are well spread
     #[arg(long)]
     pub(crate) same_size: bool,
-    /// Whose extremes a front's spread is judged by
-    #[arg(long, value_name = "WHOSE", default_value = "union")]
+    /// Extremes from which the spread of a front is computed
+    #[arg(long, value_name = "ENDS", default_value = "union")]
     pub(crate) extremes: Extremes,
-    /// Differences below this share of an objective's range are none, as far as purity goes
+    /// Treat differences below this share of an objective's range as ties when computing purity
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) tolerance: f64,
-    /// Draw the fronts over each other in an SVG file (- for standard output)
+    /// Draw all fronts in one SVG file (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -285,7 +295,8 @@ pub(crate) struct CompareArgs {
 pub(crate) struct VerifyArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// The data, if the files of the run are not in the current folder or next to the run folder
+    /// Data files or known data set, if the files of the run are not in the current folder or next
+    /// to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
@@ -299,23 +310,23 @@ pub(crate) struct PredictArgs {
     pub(crate) model: PathBuf,
     /// Rows to score: CSV (plain or .gz) or Parquet, or - for standard input
     pub(crate) file: String,
-    /// Where to write: a CSV file, a Parquet file (.parquet), or - for CSV on standard output
+    /// Output file: CSV, Parquet (.parquet), or - for CSV on standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "audit")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace a file that is there already
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Decimal sign of numbers in a CSV file: . or , [default: found by looking]
+    /// Decimal sign of numbers in a CSV file: . or , [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub(crate) decimal: Option<String>,
-    /// Columns of the input to copy in front, such as an id
+    /// Input columns to copy to the start of each output row, such as an id
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) keep: Vec<String>,
-    /// Compare decisions with the target, by group; the file needs the target and the sensitive
-    /// columns
+    /// Compare decisions with the target, by group; the file must contain the target and the
+    /// sensitive columns
     #[arg(long)]
     pub(crate) audit: bool,
-    /// Column of sample weights, for the audit
+    /// Column of sample weights for the audit
     #[arg(long, value_name = "COLUMN", requires = "audit")]
     pub(crate) weight: Option<String>,
     /// Print the audit as JSON instead of tables
@@ -325,16 +336,16 @@ pub(crate) struct PredictArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Extremes {
-    /// The ends of the best points of all fronts
+    /// Ends of the best models of all fronts
     Union,
-    /// Each front's own ends
+    /// Ends of the front itself
     Own,
 }
 
-/// In what fronts are compared.
+/// The values by which fronts are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareBy {
-    /// The functions that were minimized, on training rows
+    /// Minimized functions, on training rows
     Objectives,
     /// Error rate and differences between groups, on test rows
     Measures,
@@ -344,20 +355,20 @@ pub(crate) enum CompareBy {
 #[derive(Debug, Clone, Args)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag that is given or not"
+    reason = "each field is an independent flag"
 )]
 pub(crate) struct FitArgs {
-    /// Folder to write the run to; it is made if it does not exist, and filled if it is empty
+    /// Folder to write the run to; must be empty or not exist yet, except with --force or --resume
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) out: PathBuf,
-    /// Replace a run that is there already
+    /// Replace an existing run
     #[arg(long, help_heading = "Run")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
     #[command(flatten)]
     pub(crate) certify: CertifyArgs,
-    /// Order models for these tests by this measure [default: accuracy]
+    /// Measure by which models are ordered for these tests [default: accuracy]
     #[arg(
         long,
         value_name = "MEASURE",
@@ -365,21 +376,21 @@ pub(crate) struct FitArgs {
         help_heading = "Requirements"
     )]
     pub(crate) best: Option<String>,
-    /// End after this many seconds, reading included, and keep what is done; finishing may take 2 seconds
-    /// more, plus one pass over the rows
+    /// Stop after S seconds, including reading, and keep the results so far; finishing may take 2
+    /// more seconds and one pass over the rows
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
-    /// Keep a checkpoint in DIR at most every so many seconds, to go on from after a kill
+    /// Write a checkpoint to DIR at most every S seconds, so that an interrupted fit can be resumed
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) checkpoint_every: Option<f64>,
-    /// Go on from the checkpoint in DIR, to the result of a fit without a break; keeps checkpoints, every
-    /// 60 seconds if nothing else is said
+    /// Resume from the checkpoint in DIR, with the same result as an uninterrupted fit; writes
+    /// checkpoints every 60 seconds unless you pass --checkpoint-every
     #[arg(long, help_heading = "Run")]
     pub(crate) resume: bool,
-    /// Threads [default: one a core]; the result does not depend on it
+    /// Number of threads; does not affect the result [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
-    /// No progress and no summary
+    /// Do not print progress or a summary
     #[arg(long, help_heading = "Run")]
     pub(crate) quiet: bool,
     /// Print run.json instead of a summary
@@ -388,7 +399,7 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
-    /// These flags where given, those of the TOML file where not.
+    /// Completes these flags with those of the TOML file.
     pub(crate) fn over(&self, config: FitConfig) -> Self {
         Self {
             max_seconds: self.max_seconds.or(config.max_seconds),
@@ -415,24 +426,25 @@ impl FitArgs {
 const FIT: &str = "\
 Compute the front of a table and write it to a run folder
 
-A front is between a loss and any number of objectives that compare the groups of an attribute A.
-Losses: error_rate(fp=1, fn=1, tau=0.1, lambda=1e-5), where fp and fn are the costs of false
-positives and false negatives, and log_loss(lambda=1e-4). What is compared:
+A front shows the trade-offs between a loss and any number of objectives that compare the groups of
+an attribute A. The loss is error_rate(fp=1, fn=1, tau=0.1, lambda), where fp and fn are the costs
+of false positives and false negatives, or log_loss(lambda). Unless you set lambda, it follows from
+--penalty. The objectives compare:
 
   demographic_parity(A)          selection rates
-  true_positive_rate_parity(A)   true positive rates (the same as false negative rates)
-  false_positive_rate_parity(A)  false positive rates
-  equalized_odds(A)              both of these
-    with the settings tau=0.1, spread=range|variance, beta=50, shrink=0
+  equal_opportunity(A)           true positive rates, and therefore false negative rates
+  predictive_equality(A)         false positive rates
+  equalized_odds(A)              true positive rates and false positive rates
+    settings of these four: tau=0.1, spread=range|variance, beta=50, shrink=0
   mutual_information(A)          decision and attribute; tau=0.1, clamp=1e-6, shrink=0
   group_risk(A)                  log losses; risk=variance|cvar, alpha=0.5, mu=1e-3, shrink=0
   worst_group_loss(A)            the largest log loss; beta=50, shrink=0
-  disparate_impact(A), equal_opportunity(A), predictive_equality(A)
-                                 the paper's covariances; beta=8, smooth_max=boltzmann|lse, mu=1e-5,
-                                 center=conditioned|all
+  score_covariance(A)            the paper's covariances; given=positive|negative, beta=8,
+                                 smooth_max=boltzmann|lse, mu=1e-5, center=conditioned|all
 
-Without --objective: error_rate, and demographic_parity of each attribute; with --preset paper or a
-solver that needs covariances (trace, eps-fair), log_loss and disparate_impact of each attribute.";
+Without --objective, fit minimizes error_rate and demographic_parity of each attribute. With
+--preset paper, or with a solver that needs covariances (trace, eps-fair), it minimizes log_loss and
+score_covariance of each attribute.";
 
 fn fit_help() -> String {
     let mut text = String::new();
@@ -454,41 +466,41 @@ fn fit_help() -> String {
 const FIT_EXAMPLES: &str = "\
 Examples:
   fairfront fit loans.csv --target approved --positive yes --sensitive sex --out runs/sex
-  fairfront fit adult:gender --preset paper --out runs/gender
+  fairfront fit adult:sex --preset paper --out runs/gender
   fairfront fit compas:race --out runs/fnr \\
-    --objective error_rate --objective 'true_positive_rate_parity(race)'
-  fairfront fit adult:gender --solver eps-fair --points 200 --out runs/bounds
-  fairfront fit adult:gender --solver pf-smg --polish --out runs/polished";
+    --objective error_rate --objective 'equal_opportunity(race)'
+  fairfront fit adult:sex --solver eps-fair --models 200 --out runs/bounds
+  fairfront fit adult:sex --solver pf-smg --polish --out runs/polished";
 
 /// Flags of `tune` beyond those of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TuneArgs {
-    /// A setting or the penalty, and the values to try; repeat for several [default: the usual grid of
-    /// the solver]
+    /// Setting of the solver, or penalty, with the values to try; repeat for several [default: the
+    /// default grid of the solver]
     #[arg(
         long = "try",
         value_name = "NAME=VALUE,VALUE,…",
         help_heading = "Search"
     )]
     pub(crate) tries: Vec<String>,
-    /// Try so many of the combinations, drawn by --seed [default: all]
+    /// Try only N of the combinations, drawn at random with --seed [default: all]
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) most: Option<usize>,
-    /// Write what was tried to this CSV file (- for standard output)
+    /// Write all trials to this CSV file (- for standard output)
     #[arg(long, value_name = "FILE", help_heading = "Search")]
     pub(crate) csv: Option<PathBuf>,
-    /// Replace a file that is there already
+    /// Overwrite an existing file
     #[arg(long, requires = "csv", help_heading = "Search")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
-    /// End the search after this many seconds, reading included, and choose among what is done
+    /// Stop after S seconds, including reading, and choose among the finished combinations
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
-    /// Threads [default: one a core]; the result does not depend on it
+    /// Number of threads; does not affect the result [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
-    /// No progress
+    /// Do not print progress
     #[arg(long, help_heading = "Run")]
     pub(crate) quiet: bool,
     /// Print JSON instead of a table
@@ -499,15 +511,14 @@ pub(crate) struct TuneArgs {
 const TUNE: &str = "\
 Find the settings and the penalty of a solver by grid search
 
-`tune` tunes the solver that `fit` would use with the same flags: the one of --solver, or the one
-that a default fit takes. Each combination of the values to try computes a front on the training
-rows. `tune` chooses the combination whose front has the most accurate model on the validation
-rows; of equally accurate ones, the one with the larger hypervolume share on validation rows; then
-the first. It prints the `fit` command that uses the chosen settings.
+`tune` tunes the solver that `fit` would use with the same flags. For each combination of the values
+to try, it computes a front on the training rows. It chooses the combination whose front has the
+most accurate model on the validation rows. Ties go to the larger hypervolume share on validation
+rows, then to the first combination. `tune` prints the `fit` command with the chosen settings.
 
---try takes the settings that `fairfront fit --help` lists, and penalty. Separate values that hold
-commas with ; instead. A setting of one solver chooses this solver. All other settings are those of
---set, --penalty, --preset or the defaults. Without --try these are tried:
+--try takes the settings listed by `fairfront fit --help`, and penalty. If values contain commas,
+separate them with ; instead. A setting that only one solver has selects that solver. All other
+settings come from --set, --penalty, --preset or the defaults. Without --try, `tune` tries:
 
   weighted         stages=2,4  softening=3,9  penalty=auto,0.0001,0.001,0.01
   trace, eps-fair  penalty=auto,0.0001,0.001,0.01
@@ -515,17 +526,17 @@ commas with ; instead. A setting of one solver chooses this solver. All other se
   --preset paper   runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4
                    batches=80*1.018,50*1.018;80*1.005
 
-Each combination takes as long as a fit; --most tries some of them. A combination that fails is
-reported and does not end the search. Ctrl-C or --max-seconds ends the search, leaves out the
-current combination, and chooses among the finished ones.";
+Each combination takes as long as a fit; --most limits their number. A combination that fails is
+reported, and the search continues. Ctrl-C and --max-seconds end the search: `tune` discards the
+current combination and chooses among the finished ones.";
 
 const TUNE_EXAMPLES: &str = "\
 Examples:
   fairfront tune loans.csv --target approved --positive yes --sensitive sex
   fairfront tune loans.csv --target approved --positive yes --sensitive sex \\
     --try penalty=0.001,0.01,0.1
-  fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
-  fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
+  fairfront tune adult:sex --preset paper --try runs=1,2,3 --try steps=1,2,3
+  fairfront tune adult:sex --preset paper --try step=2.1,2.6 \\
     --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
   fairfront tune demo --solver pf-smg --most 12 --json";
 
@@ -533,13 +544,13 @@ Examples:
 #[derive(Debug, Clone, Args)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a flag that is given or not"
+    reason = "each field is an independent flag"
 )]
 pub(crate) struct StreamArgs {
-    /// Rows of a batch [default: 2000]
+    /// Number of rows per batch [default: 2000]
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) batch: Option<usize>,
-    /// Keep the last ROWS rows in use instead of all
+    /// Use only the last ROWS rows instead of all
     #[arg(
         long,
         value_name = "ROWS",
@@ -547,53 +558,54 @@ pub(crate) struct StreamArgs {
         help_heading = "Stream"
     )]
     pub(crate) window: Option<usize>,
-    /// Keep a uniform sample of ROWS rows instead of all
+    /// Use a uniform random sample of ROWS rows instead of all
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) reservoir: Option<usize>,
     /// Wait for more rows at the end of the last file, until Ctrl-C
     #[arg(long, help_heading = "Stream")]
     pub(crate) follow: bool,
-    /// Use a last batch that is not full
+    /// Use the last batch even if it is not full
     #[arg(long, help_heading = "Stream")]
     pub(crate) flush: bool,
-    /// End when more rows than this were rejected in all
+    /// Stop when more than ROWS rows have been rejected in total
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) max_rejected: Option<u64>,
-    /// Send all rows of the next batch to rejected.csv; the front stays as it is
+    /// Write all rows of the next batch to rejected.csv and leave the front unchanged
     #[arg(long, help_heading = "Stream")]
     pub(crate) skip_batch: bool,
-    /// Standard input starts at its beginning again: pass over its first ROWS rows, which were taken
+    /// Skip the first ROWS rows of standard input, which are already stored, because the input
+    /// restarts from its beginning
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) skip: Option<u64>,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
-    /// Threads [default: one a core]; the result does not depend on it
+    /// Number of threads; does not affect the result [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
-    /// No progress and no lines about batches
+    /// Do not print progress or lines about batches
     #[arg(long, help_heading = "Run")]
     pub(crate) quiet: bool,
-    /// Print a line of JSON for every batch
+    /// Print one line of JSON per batch
     #[arg(long, help_heading = "Run")]
     pub(crate) json: bool,
 }
 
 const STREAM: &str = "\
-Update a front batch by batch while rows arrive
+Update a front batch by batch as rows arrive
 
-Rows come from files (CSV, CSV.gz or Parquet), from standard input (-) or from a known data set,
-and are cut into batches by their number alone. The first batch makes the front and settles
-columns, types and encoding; each later one updates the front from a selection of its own points:
-on all rows so far, on the last ones (--window) or on a uniform sample (--reservoir). A last batch
-that is not full waits for more rows unless --flush is given.
+Rows come from files (CSV, CSV.gz or Parquet), from standard input (-) or from a known data set.
+Only the number of rows decides where a batch ends. The first batch makes the front and fixes
+columns, types and encoding. Each later batch updates the front, starting from a selection of its
+models: on all rows so far, on the last rows (--window) or on a uniform sample (--reservoir). A last
+batch that is not full waits for more rows unless you pass --flush.
 
-The first call says what `fit` would be told; later calls need no such flags, and none that
-contradict. Every batch is on the disk before the next begins: after a kill at any moment the same
-command ends in the same front. Inputs are remembered: the same file again goes on where it was
-left. A row that cannot be used goes to rejected.csv with the reason.
+The first call takes the flags of `fit`. Later calls do not need them, and a different value is an
+error. Every batch is on disk before the next one begins: if the process is killed at any time, the
+same command still ends with the same front. The state records what was read: if you pass a file
+again, reading resumes where it stopped. Unusable rows go to rejected.csv with the reason.
 
-`show`, `select`, `compare` and `verify` work on the state at any moment. Unlike a run of `fit`, the
-state holds rows of the data.";
+`show`, `select`, `compare` and `verify` work on the state at any time. Unlike a run of `fit`, the
+state contains rows of the data.";
 
 const STREAM_EXAMPLES: &str = "\
 Examples:
@@ -604,21 +616,22 @@ Examples:
   producer | fairfront stream state - --json";
 
 const SELECT: &str = "\
-Choose one point of a front: by requirements, knee, weights, regret or id
+Choose one model of a front by requirements, knee, weights, regret or id
 
-A requirement is a measure, <=, >=, < or >, and a number or a percentage (5% is 0.05). It is certified: models are tested, in an order \
-that validation rows give, on rows that nothing was chosen by. These are certify rows (--split \
-50/10/20/20), or test rows. A requirement that `fit --require` fixed, or one on certify rows, is tested \
-as it stands; a requirement that is stated after test rows were shown has to hold for the whole \
-simultaneous band. Uses of the same rows are logged in the run folder and spend confidence. If no model \
-can be certified, the exit code is 4, nothing is written, and the error names the closest model and the \
+A requirement is a measure, then <=, >=, < or >, then a number or a percentage (5% is 0.05).
+`select` certifies it: it tests models, in an order that validation rows determine, on rows that no
+decision was based on. These are the certify rows (--split 50/10/20/20), or the test rows if there
+are none. A requirement that `fit --require` fixed, or one on certify rows, is tested directly. A
+requirement that you state after test rows were shown must hold for the whole simultaneous band.
+Uses of the same rows are logged in the run folder and spend confidence. If no model can be
+certified, the exit code is 4, nothing is written, and the error names the closest model and the
 number of rows that would be needed.
 
-With --confidence none, requirements are checked on validation rows without a test, and the result is \
-labeled not certified; any column of `fairfront show RUN --csv` can be required then, and the exit code \
-is 3 if no model meets the requirements.
+With --confidence none, `select` checks requirements on validation rows without a test and labels
+the result not certified. You can then require any column of `fairfront show RUN --csv`, and the
+exit code is 3 if no model meets the requirements.
 
-Among the models that remain, one rule decides: --best, --knee, --weights or --regret. Ties go to the \
+One rule chooses among the remaining models: --best, --knee, --weights or --regret. Ties go to the
 better first objective on training rows, then to the smaller id.";
 
 const SELECT_EXAMPLES: &str = "\
@@ -629,18 +642,19 @@ Examples:
   fairfront select runs/sex --require 'test.log_loss <= 0.4' --confidence none
   fairfront select runs/sex --knee
   fairfront select runs/sex --weights 'error_rate=0.7,demographic_parity(sex)=0.3'
-  fairfront select runs/sex --id 12 --json";
+  fairfront select runs/sex --model-id 12 --json";
 
 const REPORT: &str = "\
-Make the page people decide with: report.html, one file with everything in it
+Write the interactive report: report.html, one self-contained file
 
-Open it in a browser: the front with any two measures on its axes, sliders for requirements with the
-best remaining model and its price, the chosen model group by group, whether the objectives are in
-conflict, and how all of it was made. Models and the front can be downloaded from it. It needs no
-server and makes no request; it holds no row of the data.
+Open it in a browser. It shows the front with any two measures on its axes, sliders for requirements
+with the best remaining model and its price, the selected model by group, whether the objectives
+conflict, and how the run was made. You can download models and the front from it. The report needs
+no server, makes no network request and contains no row of the data.
 
-With --figures it is pictures for papers and slides: the front, and for each objective that compares
-groups its trade-off in four panels (loss, rates by group, gap, accuracy).";
+With --figures, `report` draws figures for papers and slides instead: the front and, for each
+objective that compares groups, its trade-off in four panels (loss, rates by group, difference,
+accuracy).";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -649,22 +663,21 @@ Examples:
   fairfront report runs/sex --figures --png";
 
 const COMPARE: &str = "\
-Judge fronts side by side: purity, spread, hypervolume, cost
+Compare fronts by purity, spread, hypervolume and cost, or runs by measures
 
-  purity       share of a front's points that no point of any of the fronts dominates
-  gamma        widest gap between neighbours along any objective
-  of range     the same with each objective as a share of its range
-  delta        how uneven the gaps are; 0 where all are alike and both extremes are reached
-  hypervolume  volume dominated up to the reference point: unless given, for the loss its value
-               where all parameters are 0, for other objectives 1.1 times the largest of all fronts
+  purity       share of the models of a front that no model of any front dominates
+  gamma        largest hole: the largest distance between neighbors along any objective
+  delta        unevenness of these distances; 0 if all are equal and both extremes are reached
+  hypervolume  volume dominated up to the reference point; by default, this is the value with all
+               parameters 0 for the loss, and 1.1 times the largest value of all fronts for others
 
-Only fronts of the same objectives on the same rows can be compared in objectives. Of a CSV file
-only the names of its columns are known, where it has any: they are matched by name.
+Fronts must have the same objectives on the same rows to be compared by objectives. The columns of
+a CSV file are matched by name if it has a header; nothing else about it is known.
 
---by measures compares runs of any objectives in the error rate and each difference between groups
+--by measures compares runs with any objectives by the error rate and each difference between groups
 that all runs have, on test rows (validation rows if a run has no test rows). It prints the
 hypervolume share of each front: the share of the box up to the printed limits that its models
-dominate. If the rows of all runs can be read again and are the same, each difference to the first
+dominate. If the rows of all runs can be read again and are the same, each difference from the first
 run has a 95% interval from 1,000 paired redraws of the rows.";
 
 const COMPARE_EXAMPLES: &str = "\
@@ -675,17 +688,19 @@ Examples:
   fairfront compare runs/parity runs/odds --by measures";
 
 const VERIFY: &str = "\
-Recompute a run from its folder and its data, and say what agrees
+Recompute a run from its folder and its data, and report differences
 
-From the parameters in the run folder and the data alone: every objective, measure, count and
-certificate of every point and of the unmitigated model on all splits, the encoding, and what
-run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run. A run stores the names of its files without their folders: `verify` looks for
-them in the current folder, then next to the run folder; pass the paths if the files are elsewhere.
-The state of a stream is recomputed from the rows that it keeps.
+`verify` trusts only the parameters in the run folder and the data. It recomputes every objective,
+measure, count and optimality proof of every model and of the unmitigated model on all splits, the
+encoding, the certificates, and the entries of run.json about rows, objectives and front. Roles,
+policies, split, seed and the format of files come from the run. A run stores the names of its files
+without their folders: `verify` looks for them in the current folder, then next to the run folder;
+pass the paths if the files are elsewhere. The state of a stream is recomputed from the rows that it
+stores.
 
-Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
-where something does not or the data are not the run's; what is worst is named.";
+Values must agree to 1e-9 of their size; counts and strings must be equal. The exit code is 0 if
+everything agrees, and 1 if something differs or the data are not those of the run. `verify` names
+the largest difference.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -694,16 +709,17 @@ Examples:
   fairfront verify runs/gender --json";
 
 const EXPORT: &str = "\
-Write a model for other programs: an ONNX graph, SQL, or a table of coefficients
+Export a model as an ONNX graph, SQL, or a table of coefficients
 
-  onnx   raw columns in, one tensor [N,1] each: doubles (NaN is missing) and texts (\"\" is missing);
-         out: label (1 is the positive value), probabilities (negative, positive), score
-  sql    a SELECT statement for SQLite, DuckDB and PostgreSQL that adds score, probability and
+  onnx   input: raw columns, one tensor [N,1] each, of doubles (NaN is missing) or strings (\"\" is
+         missing); output: label (1 is the positive value), probabilities (negative, positive),
+         score
+  sql    SELECT statement for SQLite, DuckDB and PostgreSQL that adds score, probability and
          decision to the rows of a table called input
-  table  a line for each coefficient as CSV, intercept and threshold last
+  table  CSV with one line per coefficient; intercept and threshold come last
 
-Missing values, merged, pooled and unseen levels are treated as in training, inside of what is
-written. Texts have to be as they are read: without spaces around them.";
+The exported model itself treats missing values and merged, pooled and unseen categories as in
+training. Strings must not have spaces around them.";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -712,23 +728,24 @@ Examples:
   fairfront export model.json --format table -o -";
 
 const PREDICT: &str = "\
-Score new rows with a model: one row out for every row in, in order
+Score new rows with a model, one output row per input row
 
-  score        what the model computes; the decision is 1 where it reaches the model's threshold
-  probability  1/(1+e^(-score))
-  decision     1 for the target's positive value, 0 for any other
-  note         what was missing or not seen in training in this row; empty otherwise
+  score        output of the linear model
+  probability  calibrated probability of the positive value of the target
+  decision     1 (the positive value) if the score is at least the threshold of the model, else 0
+  note         values that are missing or were not seen in training; otherwise empty
 
-The file needs the columns of the model's features, by name, in any order; sensitive columns are not
-needed. A missing number counts as the training mean, a missing or unseen category as the encoding
-of the model says. Rows are read, scored and written in batches: memory does not grow with the file.
-A file appears whole or not at all.";
+Output rows have the order of the input. The file must contain the feature columns of the model, by
+name and in any order; sensitive columns are not needed. A missing number counts as the mean of the
+training rows, and a missing or unseen category is encoded as the model specifies. Rows are read,
+scored and written in batches, so memory use does not grow with the file. The output file is written
+completely or not at all.";
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
   fairfront predict model.json new.csv -o scores.csv --keep id
   fairfront predict model.json new.parquet -o scores.parquet
-  fairfront predict model.json labelled.csv --audit
+  fairfront predict model.json labeled.csv --audit
   fairfront predict model.json - -o -";
 
 const INSPECT_EXAMPLES: &str = "\
@@ -739,62 +756,62 @@ Examples:
   fairfront inspect adult:race";
 
 const DATA_GET: &str = "\
-Download the published files of a known data set, and print their paths
+Download the published files of a known data set and print their paths
 
-Files come over HTTPS into the user's cache folder ($XDG_CACHE_HOME/fairfront or ~/.cache/fairfront;
-on macOS ~/Library/Caches/fairfront, on Windows %LOCALAPPDATA%\\fairfront), where every command finds
-them unless FAIRFRONT_DATA names a folder of your own. Size and SHA-256 are those of the first
-publication, or the file is refused. What is there and right is not downloaded again; what was cut
-off goes on where it was, in this call or the next. A build without the feature download prints curl
-commands instead.
+Files are downloaded over HTTPS to the cache folder ($XDG_CACHE_HOME/fairfront or
+~/.cache/fairfront; on macOS ~/Library/Caches/fairfront, on Windows %LOCALAPPDATA%\\fairfront). All
+commands find them there unless FAIRFRONT_DATA names another folder. A file whose size or SHA-256
+differs from the first publication is rejected. Valid files are not downloaded again, and
+interrupted downloads are resumed, in this call or the next. A build without the feature download
+prints curl commands instead.
 
-  HTTPS_PROXY, ALL_PROXY, NO_PROXY  proxies, and hosts that go without
+  HTTPS_PROXY, ALL_PROXY, NO_PROXY  proxies, and hosts to reach without a proxy
   SSL_CERT_FILE                     certificates of authorities to trust instead of the system's
-  FAIRFRONT_MIRROR                  where to get all files instead: their names are added to this
-                                    address (https://, or http:// on this machine)";
+  FAIRFRONT_MIRROR                  address of a folder to download all files from instead
+                                    (https://, or http:// on this machine)";
 
 const DATA_GET_EXAMPLES: &str = "\
 Examples:
-  fairfront data get adult:gender
+  fairfront data get adult:sex
   fairfront data get compas:race --quiet";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// List the known data sets, and whether their files are there
+    /// List the known data sets and whether their files are present
     List {
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
     },
-    /// Print the path of each published file of a known data set, after checking it
+    /// Check the published files of a known data set and print their paths
     Path {
         /// Name of the data set
         name: String,
     },
-    /// Download the published files of a known data set, and print their paths
+    /// Download the published files of a known data set and print their paths
     #[command(long_about = DATA_GET, after_help = DATA_GET_EXAMPLES)]
     Get {
         /// Name of the data set
         name: String,
-        /// No progress and no lines about files
+        /// Do not print progress or lines about files
         #[arg(long)]
         quiet: bool,
     },
-    /// Write the prepared rows with a `split` column, so that other tools see the same rows
+    /// Write the prepared rows with a `split` column, so that other tools use the same rows
     Export {
         #[command(flatten)]
         table: Box<TableArgs>,
-        /// Where to write: a CSV file, or - for standard output
+        /// Output CSV file, or - for standard output
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// Write the features as encoded (scaled, one-hot) and the label as 0 or 1, instead of the
-        /// columns as read; rows keep the order of the file
+        /// Write encoded features (scaled, one-hot) and labels as 0 or 1 instead of the original
+        /// columns; rows keep the order of the file
         #[arg(long)]
         encoded: bool,
-        /// Write the fitted encoding as JSON too
+        /// Also write the fitted encoding to this JSON file
         #[arg(long, value_name = "FILE")]
         encoding: Option<PathBuf>,
-        /// Replace existing files
+        /// Overwrite existing files
         #[arg(long)]
         force: bool,
     },

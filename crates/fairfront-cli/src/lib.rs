@@ -1,8 +1,8 @@
-//! The `fairfront` command as a library, so that another front end can call the same code.
+//! The `fairfront` command as a library, so that other front ends can call the same code.
 //!
-//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3
-//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C,
-//! SIGTERM or SIGHUP (finished work is kept).
+//! [`run`] takes the arguments and returns the exit code: 0 for success, 1 for a failure, 2 for
+//! wrong usage, 3 for unmet requirements (`select --confidence none`), 4 if no model can be
+//! certified, and 130 after Ctrl-C, SIGTERM or SIGHUP (results so far are kept).
 
 mod args;
 mod command;
@@ -25,7 +25,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 
-/// Runs the command with these arguments, the program's name first.
+/// Runs the command with these arguments, of which the first is the name of the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     progress::keep_hangup_ignored();
     let usual = std::panic::take_hook();
@@ -37,18 +37,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(at) = args.iter().position(|arg| has_nul(arg)) {
         output::error(&anyhow::anyhow!(
-            "argument {at}: it holds a NUL byte; remove it"
+            "argument {at}: contains a NUL byte; remove it"
         ));
         return 2;
     }
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors; a closed pipe is not worth one either.
+            // Help and version are not errors, and a closed pipe does not need one.
             let _ = error.print();
             return u8::from(error.use_stderr()) * 2;
         }
     };
+    output::set_verbose(cli.verbose);
     match command::run(cli.command) {
         Ok(code) => code,
         Err(error) if output::is_broken_pipe(&error) => 0,
@@ -62,7 +63,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Whether an argument holds a NUL byte: not if it comes from a shell, but other programs may pass one.
+/// Whether an argument contains a NUL byte. Shells cannot pass one, but callers of [`run`] can.
 fn has_nul(arg: &std::ffi::OsStr) -> bool {
     arg.as_encoded_bytes().contains(&0)
 }

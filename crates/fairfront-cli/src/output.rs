@@ -1,20 +1,82 @@
-//! Where words go: standard output, standard error, files that appear whole or not at all.
+//! Output to standard output, standard error, and files that are written completely or not at all.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairfront_data::Error;
 use fairfront_model::NewFile;
 
 use crate::wording;
 
-/// Writes text for people to standard output.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    write_out(&visible(text))
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the commands print details.
+pub(crate) fn set_verbose(verbose: bool) {
+    VERBOSE.store(verbose, Ordering::Relaxed);
 }
 
-/// Writes text for programs (JSON, CSV, paths) to standard output: unchanged, unless that is a terminal.
+/// Whether the commands print details.
+pub(crate) fn is_verbose() -> bool {
+    VERBOSE.load(Ordering::Relaxed)
+}
+
+/// The width of the terminal that shows standard output, if it is a terminal.
+pub(crate) fn width() -> Option<usize> {
+    width_of(io::stdout())
+}
+
+#[cfg(unix)]
+fn width_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(stream)?;
+    Some(usize::from(width.0))
+}
+
+#[cfg(windows)]
+fn width_of(stream: impl std::os::windows::io::AsHandle) -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(stream)?;
+    Some(usize::from(width.0))
+}
+
+/// Breaks lines that are wider than the terminal between words, and indents the rest by two more
+/// spaces. Without a terminal, lines stay whole.
+fn fitted(text: Cow<'_, str>, width: Option<usize>) -> Cow<'_, str> {
+    let Some(width) = width else {
+        return text;
+    };
+    if text.lines().all(|line| line.chars().count() <= width) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let mut used = indent;
+        out.push_str(&line[..indent]);
+        for (i, word) in line[indent..].split(' ').enumerate() {
+            let length = word.trim_end_matches('\n').chars().count();
+            if i > 0 && used + 1 + length > width {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent + 2));
+                used = indent + 2;
+            } else if i > 0 {
+                out.push(' ');
+                used += 1;
+            }
+            out.push_str(word);
+            used += length;
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes human-readable text to standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write_out(&fitted(visible(text), width()))
+}
+
+/// Writes machine-readable text (JSON, CSV, paths) to standard output, unchanged unless that is a
+/// terminal.
 pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
     match io::stdout().is_terminal() {
         true => write_out(&visible(text)),
@@ -29,8 +91,8 @@ fn write_out(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Text whose control characters cannot steer a terminal, and whose direction marks cannot reorder what a
-/// person reads: each becomes U+FFFD. Line ends and tabs stay.
+/// Replaces control characters, which could control a terminal, and direction marks, which could
+/// reorder the visible text, by U+FFFD. Line ends and tabs stay.
 fn visible(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         let reorders = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -44,17 +106,18 @@ fn visible(text: &str) -> Cow<'_, str> {
 
 /// Writes `error: …` to standard error.
 pub(crate) fn error(error: &anyhow::Error) {
-    // When even this fails there is nobody left to tell.
     let line = wording::error(error).replace(['\n', '\r'], " ");
-    let _ = writeln!(io::stderr(), "error: {}", visible(&line));
+    note(&format!("error: {line}\n"));
 }
 
-/// Writes lines to standard error that are no errors.
+/// Writes lines to standard error.
 pub(crate) fn note(lines: &str) {
-    let _ = io::stderr().write_all(visible(lines).as_bytes());
+    let width = width_of(io::stderr());
+    // A failure to write to standard error cannot be reported.
+    let _ = io::stderr().write_all(fitted(visible(lines), width).as_bytes());
 }
 
-/// Whether whoever read our output has gone (`… | head`).
+/// Whether the reader of the output closed the pipe (`… | head`).
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let direct = cause.downcast_ref::<io::Error>();
@@ -68,19 +131,19 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Where a file is to go, checked before any work is done.
+/// The destination of an output file, checked before any work is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Standard output.
     Stdout,
-    /// Something that is there and is no file (a device, a pipe): written to directly.
+    /// An existing path that is not a regular file (a device, a pipe): written to directly.
     Special(PathBuf),
-    /// A file, new or to be replaced; symbolic links are followed.
+    /// A regular file, new or to be replaced; symbolic links are followed.
     File(PathBuf),
 }
 
 impl Target {
-    /// Whether a file can go there; no run gets a file that is not its own.
+    /// Checks that a file can be written there. Run folders may contain only their own files.
     pub(crate) fn check(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
@@ -95,32 +158,34 @@ impl Target {
         }
         if !folder_of(&real).is_dir() {
             anyhow::bail!(
-                "{}: the folder does not exist; make it first",
+                "{}: the folder does not exist; create it first",
                 folder_of(&real).display()
             );
         }
         let in_run = |file: &str| real.with_file_name(file).exists();
         if in_run("run.json") || (in_run("lock") && in_run("current")) {
             anyhow::bail!(
-                "{}: this is in a run folder, which holds nothing but its run; name a file elsewhere",
+                "{}: is inside a run folder, which may contain only its own files; choose another \
+                 path",
                 path.display()
             );
         }
         Ok(Self::File(real))
     }
 
-    /// Refuses to replace a file that is there, unless that is asked for.
+    /// Returns an error if the file exists, unless `force` is true.
     pub(crate) fn check_free(&self, force: bool) -> anyhow::Result<()> {
         match self {
             Self::File(path) if !force && path.exists() => anyhow::bail!(
-                "{}: there is a file already; name another, or replace it with --force",
+                "{}: already exists; choose another path, or replace it with --force",
                 path.display()
             ),
             _ => Ok(()),
         }
     }
 
-    /// Writes through a temporary file beside the target, so that it appears whole or not at all.
+    /// Writes through a temporary file next to the target, so that the target is complete or not
+    /// written at all.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
@@ -133,7 +198,7 @@ impl Target {
         })
     }
 
-    /// The same, by what can fail for other reasons and on other threads.
+    /// Like [`write`](Self::write), for writers that use other threads or fail with any error.
     pub(crate) fn write_by<T>(
         &self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<T>,
@@ -177,10 +242,25 @@ fn folder_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use std::borrow::Cow;
+
+    use super::{fitted, visible};
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn long_lines_break_between_words_and_keep_their_indentation() {
+        let text = "short\n  one two three four\n\nunbreakable-word\n";
+        let at = |width| fitted(Cow::Borrowed(text), width).into_owned();
+        assert_eq!(at(None), text);
+        assert_eq!(at(Some(100)), text);
+        assert_eq!(
+            at(Some(12)),
+            "short\n  one two\n    three\n    four\n\nunbreakable-word\n"
+        );
+        assert_eq!(fitted(Cow::Borrowed("a b"), Some(2)), "a\n  b");
+    }
+
+    #[test]
+    fn control_characters_are_replaced() {
         assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
         assert_eq!(
             visible("\x1b[2Jname\r\u{9b}1m"),
@@ -190,7 +270,7 @@ mod tests {
             visible("a\u{202e}b\u{2066}c\u{200f}"),
             "a\u{fffd}b\u{fffd}c\u{fffd}"
         );
-        // Letters of every script stay.
+        // Letters of any script are unchanged.
         assert_eq!(visible("عمر, 年齢, é"), "عمر, 年齢, é");
     }
 }

@@ -1,4 +1,4 @@
-//! Tells a person how far a solver is, and stops it when asked.
+//! Shows the progress of solvers and downloads, and stops solvers on request.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -12,10 +12,10 @@ use fairfront_solve::{Observer, Progress, StopSignal};
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Set while a table is read: nothing is there to keep.
+/// Set while a table is read, when there are no results to keep.
 static READING: AtomicBool = AtomicBool::new(false);
 
-/// Why a command ended before it had a model.
+/// The reason why a command ended before it had a model.
 #[derive(Debug)]
 pub(crate) enum NoModel {
     /// Ctrl-C, SIGTERM or SIGHUP.
@@ -32,8 +32,8 @@ impl std::fmt::Display for NoModel {
             }
             Self::TimeLimit(seconds) => write!(
                 f,
-                "--max-seconds {seconds}: the time limit passed before a model was found, and no run was \
-                 written; allow more time"
+                "--max-seconds {seconds}: the time limit passed before a model was found, and no \
+                 run was written; allow more time"
             ),
         }
     }
@@ -42,7 +42,7 @@ impl std::fmt::Display for NoModel {
 impl std::error::Error for NoModel {}
 
 impl NoModel {
-    /// The reason of a stop under this time limit.
+    /// The reason for a stop, given the time limit.
     pub(crate) fn new(max_seconds: Option<f64>) -> Self {
         match max_seconds {
             Some(limit) if !interrupted() => Self::TimeLimit(limit),
@@ -61,7 +61,7 @@ impl NoModel {
 /// The exit code after Ctrl-C, SIGTERM and SIGHUP.
 const INTERRUPTED_CODE: u8 = 130;
 
-/// Reads a table; a signal meanwhile ends the program at once.
+/// Reads a table; a signal during this time ends the program at once.
 pub(crate) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
     READING.store(true, Ordering::Relaxed);
     let table = read();
@@ -74,8 +74,9 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Keeps SIGHUP ignored if it is ignored from the start, as under `nohup`: a handler would replace that, so
-/// the signal is blocked before any other thread starts, and threads inherit the block.
+/// Keeps SIGHUP ignored if it is ignored when the program starts, as under `nohup`. A handler would
+/// replace that, so the signal is blocked before any other thread starts, and threads inherit the
+/// block.
 pub(crate) fn keep_hangup_ignored() {
     #[cfg(target_os = "linux")]
     {
@@ -84,7 +85,7 @@ pub(crate) fn keep_hangup_ignored() {
         if is_ignored(&status, Signal::SIGHUP as u32) {
             let mut hangup = SigSet::empty();
             hangup.add(Signal::SIGHUP);
-            // A signal that cannot be blocked ends the fit as Ctrl-C does.
+            // If the signal cannot be blocked, it ends the fit as Ctrl-C does.
             let _ = hangup.thread_block();
         }
     }
@@ -98,10 +99,10 @@ fn is_ignored(status: &str, signal: u32) -> bool {
     mask.is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
 }
 
-/// From here on Ctrl-C, SIGTERM and SIGHUP are remembered; the second of them ends the program, and the
-/// first does so while a table is read.
+/// Starts to record Ctrl-C, SIGTERM and SIGHUP. The second of these signals ends the program; while
+/// a table is read, the first one does.
 pub(crate) fn listen() {
-    // A handler that is there already (another front end's) stays.
+    // Keep a handler that another front end has already set.
     let _ = ctrlc::set_handler(|| {
         let is_second = INTERRUPTED.swap(true, Ordering::Relaxed);
         if READING.load(Ordering::Relaxed) {
@@ -118,18 +119,18 @@ pub(crate) struct Bar {
     terminal: bool,
     start: Instant,
     deadline: Option<Instant>,
-    said: Instant,
-    /// Which piece of work this is, as people read it, how many are done, and how many there are.
+    shown: Instant,
+    /// The name of the current piece of work, the number of finished pieces, and their total.
     piece: Option<(String, usize, usize)>,
 }
 
-/// Between two lines of progress.
+/// The time between two lines of progress on a terminal.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The same where nobody sees lines being overwritten.
+/// The same without a terminal, where lines are not overwritten.
 const PLAIN_PAUSE: Duration = Duration::from_secs(5);
 
 impl Bar {
-    /// Begins; from here on Ctrl-C ends the work and keeps what is done.
+    /// Starts the clock; from now on, Ctrl-C stops the work and keeps the results so far.
     pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
         listen();
         let start = Instant::now();
@@ -137,27 +138,27 @@ impl Bar {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             start,
-            // Beyond what a clock can say there is no limit.
+            // A limit that the clock cannot represent is no limit.
             deadline: max_seconds
                 .and_then(|s| Duration::try_from_secs_f64(s).ok())
                 .and_then(|limit| start.checked_add(limit)),
-            said: start,
+            shown: start,
             piece: None,
         }
     }
 
-    /// One of several pieces of work begins, which share the time.
+    /// Begins one of several pieces of work that share the time limit.
     pub(crate) fn begin(&mut self, name: String, done: usize, of: usize) {
         self.piece = Some((name, done, of));
     }
 
-    /// The next piece of work begins.
+    /// Restarts the clock for the next piece of work.
     pub(crate) fn restart(&mut self) {
         self.start = Instant::now();
-        self.said = self.start;
+        self.shown = self.start;
     }
 
-    /// Clears the line of progress.
+    /// Clears the progress line.
     pub(crate) fn finish(&self) {
         if self.terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
@@ -165,9 +166,9 @@ impl Bar {
     }
 }
 
-/// The hypervolume as a share of the box; `None` if it is not finite.
+/// The hypervolume as a share of the box up to the reference point; `None` if it is not finite.
 fn share_of_box(progress: &Progress) -> Option<f64> {
-    // Beyond four objectives it takes longer than people want to wait for a line.
+    // With more than four objectives, it takes too long for a progress line.
     if progress.n_objectives > 4 {
         return None;
     }
@@ -181,8 +182,8 @@ impl Observer for Bar {
     fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
         let now = Instant::now();
         let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
-        if !self.quiet && now - self.said >= pause {
-            self.said = now;
+        if !self.quiet && now - self.shown >= pause {
+            self.shown = now;
             let spent = (now - self.start).as_secs_f64();
             let (name, share) = match &self.piece {
                 Some((name, done, of)) => {
@@ -194,13 +195,14 @@ impl Observer for Bar {
             let by_work = spent * (1.0 - share) / share.max(1e-9);
             let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
             let left = until.map_or(by_work, |until| by_work.min(until));
-            let points = progress.values.len() / progress.n_objectives;
-            let volume = share_of_box(progress)
-                .map_or_else(String::new, |share| format!(", hypervolume {share:.4}"));
+            let models = progress.values.len() / progress.n_objectives;
+            let volume = share_of_box(progress).map_or_else(String::new, |share| {
+                format!(", hypervolume share {share:.4}")
+            });
             let line = format!(
                 "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,
-                counted(points, "point")
+                counted(models, "model")
             );
             let mut err = std::io::stderr();
             let _ = match self.terminal {
@@ -222,12 +224,12 @@ impl Observer for Bar {
     }
 }
 
-/// Tells a person how much of a file has come.
+/// Shows how much of a file has been downloaded.
 #[cfg(feature = "download")]
 pub(crate) struct Meter {
     quiet: bool,
     terminal: bool,
-    said: Instant,
+    shown: Instant,
 }
 
 #[cfg(feature = "download")]
@@ -236,18 +238,18 @@ impl Meter {
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
-            said: Instant::now(),
+            shown: Instant::now(),
         }
     }
 
-    /// Says it where it is time to.
+    /// Prints a line if enough time has passed since the last one.
     pub(crate) fn show(&mut self, name: &str, bytes: u64, of: u64) {
         let now = Instant::now();
         let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
-        if self.quiet || now - self.said < pause {
+        if self.quiet || now - self.shown < pause {
             return;
         }
-        self.said = now;
+        self.shown = now;
         let megabytes = |n: u64| n as f64 / 1e6;
         let (got, of) = (megabytes(bytes), megabytes(of));
         let line = format!("{name}: {got:.1} of {of:.1} MB");
@@ -258,7 +260,7 @@ impl Meter {
         };
     }
 
-    /// Clears the line.
+    /// Clears the progress line.
     pub(crate) fn clear(&self) {
         if self.terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
@@ -282,7 +284,7 @@ mod tests {
             })
         };
         assert_eq!(share(&[0.5, 0.5], &[1.0, 1.0]), Some(0.25));
-        // A box without volume: the unmitigated model is fair already.
+        // The box has no volume, because the unmitigated model is already fair.
         assert_eq!(share(&[0.5, 0.0], &[1.0, 0.0]), None);
         assert_eq!(share(&[0.5, 0.5], &[f64::INFINITY, 1.0]), None);
     }

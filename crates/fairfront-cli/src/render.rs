@@ -1,4 +1,4 @@
-//! Tables a person likes to read.
+//! Text output for the terminal.
 
 mod comparison;
 mod front;
@@ -22,21 +22,22 @@ use std::fmt::Write;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::{
-    ColumnSummary, Dropped, GroupSummary, Inspection, Notice, NoticeLevel, Ordered, Prepared,
-    Proxy, Role, date_text,
+    ColumnSummary, Diagnostic, Dropped, GroupSummary, Inspection, Ordered, Prepared, Proxy, Role,
+    Severity, date_text,
 };
 
+use crate::output;
 use crate::wording::Flags;
 
-/// A table of text with aligned columns.
+/// A text table with aligned columns.
 pub(crate) struct TextTable {
-    /// For each column whether it is aligned to the right.
+    /// Whether each column is aligned to the right.
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl TextTable {
-    /// A table with this header; names that start with `>` are aligned to the right.
+    /// Creates a table with this header. Columns whose name starts with `>` are aligned to the right.
     pub(crate) fn new(header: &[&str]) -> Self {
         Self {
             right: header.iter().map(|h| h.starts_with('>')).collect(),
@@ -53,17 +54,32 @@ impl TextTable {
         debug_assert_eq!(
             cells.len(),
             self.right.len(),
-            "a row has the cells of its table"
+            "a row has one cell per column"
         );
         self.rows.push(cells);
     }
 
+    /// Whether there is a row below the header.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.rows.len() > 1
+    }
+
     pub(crate) fn render(&self, out: &mut String) {
+        self.render_within(output::width(), out);
+    }
+
+    /// Renders the columns that fit into this width, and names the ones that do not.
+    fn render_within(&self, most: Option<usize>, out: &mut String) {
         let width = |column: usize| {
             let cells = self.rows.iter().map(|row| row[column].chars().count());
             cells.max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        let mut widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        let needed = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
+        // The first two columns are always shown.
+        while most.is_some_and(|most| needed(&widths) > most) && widths.len() > 2 {
+            widths.pop();
+        }
         for row in &self.rows {
             let mut line = String::from("  ");
             for ((cell, width), right) in row.iter().zip(&widths).zip(&self.right) {
@@ -77,14 +93,24 @@ impl TextTable {
             out.push_str(line.trim_end());
             out.push('\n');
         }
+        let left_out = &self.rows[0][widths.len()..];
+        let left_out: Vec<&str> = left_out
+            .iter()
+            .filter(|name| !name.is_empty())
+            .map(String::as_str)
+            .collect();
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            let _ = writeln!(out, "  (the terminal is too narrow for: {names})");
+        }
     }
 }
 
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{:.1}%", 100.0 * share)
 }
 
-/// The whole inspection.
+/// Renders an inspection.
 pub(crate) fn inspection(found: &Inspection) -> String {
     let mut out = String::new();
     let put = |out: &mut String, text: std::fmt::Arguments| {
@@ -147,20 +173,20 @@ pub(crate) fn inspection(found: &Inspection) -> String {
             ),
         );
     }
-    if !found.notices.is_empty() {
+    if !found.diagnostics.is_empty() {
         out.push('\n');
-        out.push_str(&notices(&found.notices));
+        out.push_str(&diagnostics(&found.diagnostics));
     }
     if found.target.is_none() || found.sensitive.0.is_empty() {
         out.push_str(
-            "\nName the column to predict with --target and the sensitive ones with --sensitive \
-             to see groups and base rates.\n",
+            "\nTo see groups and base rates, choose the column to predict with --target and the \
+             sensitive columns with --sensitive.\n",
         );
     }
     out
 }
 
-/// How many rows are in use, and why the others are not.
+/// The number of rows in use, and why the others are dropped.
 pub(crate) fn rows_in_use(prepared: &Prepared) -> String {
     let read = prepared.table.n_rows();
     row_counts(
@@ -192,23 +218,23 @@ fn row_counts(source: &str, rows: usize, read: usize, dropped_by: &[Dropped]) ->
     out
 }
 
-/// Notices, one after the other, wrapped.
-pub(crate) fn notices(notices: &[Notice]) -> String {
+/// Renders warnings and notes, wrapped.
+pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) -> String {
     let mut out = String::new();
-    for notice in notices {
-        let level = match notice.level {
-            NoticeLevel::Warning => "warning",
-            NoticeLevel::Notice => "notice",
+    for diagnostic in diagnostics {
+        let category = match diagnostic.severity {
+            Severity::Warning => "warning",
+            Severity::Note => "note",
         };
         wrap(
-            &format!("{level}: {}", notice.message.render(&Flags)),
+            &format!("{category}: {}", diagnostic.message.render(&Flags)),
             &mut out,
         );
     }
     out
 }
 
-/// Breaks a text into lines of at most 100 characters, the later ones indented.
+/// Wraps `text` at 100 characters and indents all lines after the first.
 fn wrap(text: &str, out: &mut String) {
     const WIDTH: usize = 100;
     let mut used = 0;
@@ -251,7 +277,7 @@ fn columns(columns: &[ColumnSummary], out: &mut String) {
                 number(range.max),
                 number(range.mean)
             ),
-            (None, None) => levels(column),
+            (None, None) => categories(column),
         };
         let distinct = match (column.distinct, column.merged) {
             (None, _) => "-".into(),
@@ -280,20 +306,20 @@ fn columns(columns: &[ColumnSummary], out: &mut String) {
     }
 }
 
-/// The most frequent levels, cut to what fits beside the other columns.
-fn levels(column: &ColumnSummary) -> String {
+/// The most frequent categories, as many as fit next to the other columns.
+fn categories(column: &ColumnSummary) -> String {
     const WIDTH: usize = 48;
     let mut shown = String::new();
     let mut n_shown = 0;
-    for (level, _) in &column.top {
+    for (category, _) in &column.top {
         let room = WIDTH.saturating_sub(shown.chars().count());
-        if n_shown > 0 && level.chars().count() > room {
+        if n_shown > 0 && category.chars().count() > room {
             break;
         }
         if n_shown > 0 {
             shown.push_str(", ");
         }
-        shown.push_str(&cut(level, WIDTH));
+        shown.push_str(&cut(category, WIDTH));
         n_shown += 1;
     }
     if n_shown > 0 && n_shown < column.merged.or(column.distinct).unwrap_or(0) {
@@ -302,7 +328,7 @@ fn levels(column: &ColumnSummary) -> String {
     shown
 }
 
-/// The text on one line, its end replaced by … where it is longer than `width`.
+/// The text on one line, cut to `width` characters with … at its end.
 fn cut(text: &str, width: usize) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let text: String = text.chars().map(plain).collect();
@@ -312,7 +338,7 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// A number with up to four significant decimals, without trailing zeros.
+/// A number with at most three decimals, without trailing zeros.
 fn number(value: f64) -> String {
     if value != 0.0 && (value.abs() >= 1e7 || value.abs() < 1e-3) {
         return format!("{value:.3e}");
@@ -326,8 +352,8 @@ fn number(value: f64) -> String {
 }
 
 fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
-    let labelled = groups.0.iter().any(|(_, g)| g.positives.is_some());
-    let mut table = if labelled {
+    let labeled = groups.0.iter().any(|(_, g)| g.positives.is_some());
+    let mut table = if labeled {
         TextTable::new(&[
             "group",
             ">negative",
@@ -369,7 +395,7 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     if unknown > 0 {
         let _ = writeln!(
             out,
-            "  {} of unknown group {} for the loss only",
+            "  {} whose group is unknown {} only for the loss",
             counted(unknown, "row"),
             if unknown == 1 { "counts" } else { "count" }
         );
@@ -382,8 +408,40 @@ fn proxies(proxy: &Proxy, out: &mut String) {
         return;
     }
     let joint = match (&proxy.auc, &proxy.group) {
-        (Some(auc), Some(group)) => format!("AUC {auc:.2} for {group}; "),
+        (Some(auc), Some(group)) => {
+            format!("; all features together predict {group} with an AUC of {auc:.2}")
+        }
         _ => String::new(),
     };
-    let _ = writeln!(out, "  told by the features: {joint}strongest {strongest}");
+    let _ = writeln!(out, "  strongest proxies: {strongest}{joint}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TextTable;
+
+    #[test]
+    fn a_table_leaves_out_columns_that_do_not_fit() {
+        let mut table = TextTable::new(&["name", ">rows", ">share", "note"]);
+        table.row(vec![
+            "Female".into(),
+            "1,200".into(),
+            "40.0%".into(),
+            "x".into(),
+        ]);
+        let at = |width| {
+            let mut out = String::new();
+            table.render_within(width, &mut out);
+            out
+        };
+        let all = "  name     rows  share  note\n  Female  1,200  40.0%  x\n";
+        assert_eq!(at(None), all);
+        assert_eq!(at(Some(28)), all);
+        assert_eq!(
+            at(Some(25)),
+            "  name     rows  share\n  Female  1,200  40.0%\n  (the terminal is too narrow for: note)\n"
+        );
+        // The first two columns stay.
+        assert!(at(Some(3)).starts_with("  name     rows\n"));
+    }
 }

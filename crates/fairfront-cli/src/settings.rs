@@ -1,4 +1,4 @@
-//! The settings that arguments and TOML files describe, found without reading any data.
+//! Parses the settings in arguments and TOML files without reading any data.
 
 use std::ffi::OsString;
 
@@ -9,13 +9,14 @@ use fairfront_run::{Grid, Requirement, weights};
 use crate::args::{Cli, Command, FitArgs};
 use crate::table_args::TableArgs;
 
-/// The settings that arguments give, the program's name first. Equal settings have equal descriptions.
+/// Describes the settings in these arguments, of which the first is the name of the program. Equal
+/// settings have equal descriptions.
 pub fn of_arguments(args: impl IntoIterator<Item = OsString>) -> Result<String, String> {
     let cli = Cli::try_parse_from(args).map_err(|error| error.to_string())?;
     described(&cli.command).map_err(|error| error.to_string())
 }
 
-/// A TOML file as this program would write it, all keys that it leaves out left out.
+/// A TOML file as this program would write it, without the keys that the file does not set.
 pub fn of_toml(text: &str) -> Result<String, String> {
     let args = TableArgs::from_toml(std::path::Path::new("settings.toml"), text);
     let args = args.map_err(|error| error.to_string())?;
@@ -46,7 +47,8 @@ fn of_fit(table: &TableArgs, fit: &FitArgs) -> anyhow::Result<String> {
     let table = table.with_config()?;
     let fit = fit.over(table.fit.clone());
     let first = table.files().first();
-    let first = first.ok_or_else(|| Error::Usage("name a file or a known data set".into()))?;
+    let first =
+        first.ok_or_else(|| Error::Usage("no input; pass a file or a known data set".into()))?;
     let known = Known::parse(first)?;
     let (spec, options) = table.settings(known.as_ref(), fit.solver.is_paper())?;
     spec.check()?;

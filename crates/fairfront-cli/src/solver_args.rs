@@ -1,4 +1,4 @@
-//! How a front is to be computed: flags and TOML keys of every command that computes one.
+//! Flags and TOML keys for the solver, shared by all commands that compute a front.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::table_args::FitConfig;
 
-/// As typed.
+/// The flags as typed.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct SolverArgs {
-    /// What is minimised; repeat for each, the loss first
+    /// Function to minimize; repeat for each objective, the loss first
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
     pub(crate) objective: Vec<String>,
-    /// Solver: trace, weighted, pf-smg, eps-fair or auto [default: auto: trace where all objectives
-    /// are convex covariances, weighted where there are rates or groups' losses, otherwise pf-smg
-    /// with --polish]
+    /// Solver: trace, weighted, pf-smg, eps-fair or auto, which chooses trace if all objectives are
+    /// convex covariances, weighted if objectives compare rates or losses of groups, and otherwise
+    /// pf-smg with --polish [default: auto]
     #[arg(
         long,
         value_name = "SOLVER",
@@ -26,30 +26,30 @@ pub(crate) struct SolverArgs {
         help_heading = "Solver"
     )]
     pub(crate) solver: Option<SolverName>,
-    /// The earlier name of --solver
+    /// The former name of --solver
     #[arg(long, value_name = "SOLVER", hide = true)]
     #[serde(skip_serializing)]
     method: Option<Renamed>,
-    /// The settings of the paper's experiments instead of ours
+    /// Use the settings of the paper's experiments instead of the defaults
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
-    /// Points of the front [default: trace 1000, weighted at most 200, pf-smg at most 1500, eps-fair
-    /// 100 bounds]
+    /// Number of models on the front [default: 1000 for trace, at most 200 for weighted, at most
+    /// 1500 for pf-smg, 100 bounds for eps-fair]
     #[arg(long, value_name = "N", help_heading = "Solver")]
-    pub(crate) points: Option<usize>,
-    /// A setting of the solver; repeat for several (`fairfront fit --help` lists them)
+    pub(crate) models: Option<usize>,
+    /// Change a setting of the solver; repeat for several (`fairfront fit --help` lists them)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
     pub(crate) set: Vec<String>,
-    /// Refine the front by exact steps: no point gets worse in any objective
+    /// Refine the front by exact steps, which never make a model worse in any objective
     #[arg(long, help_heading = "Solver")]
     pub(crate) polish: bool,
     /// Keep the models that are nondominated in the objectives on training rows, or in the matching
     /// measures on training and validation rows [default: measures if the loss is `error_rate` or an
-    /// objective compares rates, and every objective has a measure; else objectives]
-    #[arg(long, value_name = "WHAT", help_heading = "Solver")]
+    /// objective compares rates, and every objective has a measure; otherwise objectives]
+    #[arg(long, value_name = "VALUES", help_heading = "Solver")]
     pub(crate) front_in: Option<FrontInName>,
-    /// Penalty on the coefficients of the log loss: a number, or auto, which chooses it by
-    /// cross-validation on training rows [default: auto; with --preset paper 0.0001]
+    /// Penalty on the coefficients in the log loss: a number, or auto, which chooses it by
+    /// cross-validation on training rows [default: auto; 0.0001 with --preset paper]
     #[arg(
         long,
         value_name = "auto|NUMBER",
@@ -60,7 +60,7 @@ pub(crate) struct SolverArgs {
 }
 
 impl SolverArgs {
-    /// These flags where given, the others where not.
+    /// Completes these flags with those of `other`.
     pub(crate) fn over(&self, other: Self) -> Self {
         let list = |own: &Vec<String>, other: Vec<String>| match own.is_empty() {
             true => other,
@@ -71,7 +71,7 @@ impl SolverArgs {
             solver: self.solver.or(other.solver),
             method: None,
             preset: self.preset.or(other.preset),
-            points: self.points.or(other.points),
+            models: self.models.or(other.models),
             set: list(&self.set, other.set),
             polish: self.polish || other.polish,
             front_in: self.front_in.or(other.front_in),
@@ -79,23 +79,23 @@ impl SolverArgs {
         }
     }
 
-    /// Whether the paper's settings are asked for.
+    /// Whether to use the paper's settings.
     pub(crate) fn is_paper(&self) -> bool {
         self.preset == Some(Preset::Paper)
     }
 
-    /// What is to be fitted on rows of this source.
+    /// The request for a fit on rows of this source.
     pub(crate) fn request(&self, source: &str, spec: &Spec) -> anyhow::Result<FitRequest> {
         Ok(self.ask(spec)?.request(source, &attribute_texts(spec))?)
     }
 
-    /// What is asked for, in words.
+    /// The request before its strings are parsed.
     pub(crate) fn ask(&self, spec: &Spec) -> anyhow::Result<Ask> {
         Ok(Ask {
             objectives: self.objective.clone(),
             solver: self.solver.unwrap_or_default(),
             paper: self.is_paper(),
-            points: self.points,
+            models: self.models,
             settings: settings(&self.set)?,
             polish: self.polish,
             front_in: self.front_in.map(|name| match name {
@@ -111,13 +111,13 @@ impl SolverArgs {
     }
 }
 
-/// The names of solvers, with suggestions for those that are misspelled.
+/// Parses the name of a solver, with suggestions for misspelled names.
 fn solver_name() -> impl TypedValueParser<Value = SolverName> {
     PossibleValuesParser::new(SolverName::ALL.map(SolverName::name))
         .map(|name| SolverName::parse(&name).unwrap_or_default())
 }
 
-/// The value of a setting that has another name now: every value is an error that says so.
+/// The value of a setting that was renamed: every value is an error with the new name.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) enum Renamed {}
 
@@ -142,9 +142,9 @@ impl<'de> Deserialize<'de> for Renamed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FrontInName {
-    /// The smooth functions that are minimised
+    /// Smooth functions that the solver minimizes
     Objectives,
-    /// What people read: accuracy, differences of rates
+    /// Accuracy and differences between rates
     Measures,
 }
 
@@ -161,7 +161,7 @@ impl From<FitConfig> for SolverArgs {
             solver: config.solver,
             method: None,
             preset: config.preset,
-            points: config.points,
+            models: config.models,
             set: config.set,
             polish: config.polish,
             front_in: config.front_in,
@@ -170,7 +170,7 @@ impl From<FitConfig> for SolverArgs {
     }
 }
 
-/// `--penalty` as typed, or a TOML key: the word auto, or a number.
+/// The value of `--penalty`, as a flag or in a TOML file: the word auto, or a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum PenaltyValue {
@@ -187,7 +187,7 @@ impl std::str::FromStr for PenaltyValue {
 }
 
 impl PenaltyValue {
-    /// The number; `None` is the word auto.
+    /// The number; `None` for the word auto.
     fn number(&self) -> Result<Option<f64>, Error> {
         let (number, shown) = match self {
             Self::Number(number) => (Some(*number), number.to_string()),
@@ -203,7 +203,7 @@ impl PenaltyValue {
     }
 }
 
-/// `--set` as names and values.
+/// The names and values of `--set`.
 fn settings(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let mut settings: Vec<(String, String)> = Vec::new();
     for text in set {
@@ -212,7 +212,9 @@ fn settings(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
             .ok_or_else(|| Error::usage(format!("--set {text:?}: expected NAME=VALUE")))?;
         let (name, value) = (name.trim(), value.trim());
         if settings.iter().any(|(other, _)| other == name) {
-            return Err(Error::usage(format!("--set {name} is given twice")).into());
+            return Err(
+                Error::usage(format!("--set {name}: set twice; remove one of them")).into(),
+            );
         }
         settings.push((name.to_owned(), value.to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Which table, and what its columns are: flags and TOML keys of every command that reads one.
+//! Flags and TOML keys for the table and its columns, shared by all commands that read a table.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::solver_args::{FrontInName, PenaltyValue, Preset, Renamed};
 
-/// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
-/// lists there. Flags win over the file, the file over what a known data set brings along.
+/// The flags as typed. Every flag is also a key of the same name in the TOML file, where a repeated
+/// flag is a list. Flags override the file, which overrides the settings of a known data set.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct TableArgs {
-    /// Files with the same columns, or - for standard input, or a known data set
+    /// One or more files with the same columns, - for standard input, or a known data set
     #[arg(value_name = "FILE|NAME")]
     #[serde(deserialize_with = "one_or_many")]
     files: Vec<String>,
-    /// Read settings from a TOML file; flags win
+    /// Read settings from a TOML file; flags override them
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     config: Option<PathBuf>,
@@ -29,137 +29,140 @@ pub(crate) struct TableArgs {
     /// Column to predict
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     target: Option<String>,
-    /// Value of the target that counts as positive; repeat for several, or compare: '>= 5000', '> median'
+    /// Value of the target that counts as positive; repeat for several, or pass a comparison, e.g.
+    /// '>= 5000' or '> median'
     #[arg(
         long,
         value_name = "VALUE",
         allow_hyphen_values = true,
         help_heading = "Columns"
     )]
-    #[serde(deserialize_with = "texts_or_numbers")]
+    #[serde(deserialize_with = "strings_or_numbers")]
     positive: Vec<String>,
-    /// Sensitive column; repeat for several, join by : for an intersection (sex:race)
+    /// Sensitive column; repeat for several, join with : for an intersection (sex:race)
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     sensitive: Vec<String>,
-    /// Cut a numeric sensitive column into groups: age=25,45
+    /// Divide a numeric sensitive column into groups, e.g. age=25,45
     #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     bins: Vec<String>,
     /// Report groups with fewer than N training rows, but leave them out of differences and ratios;
-    /// positives or negatives count if only they matter [default: 30]
+    /// for true (false) positive rates, only positive (negative) rows count [default: 30]
     #[arg(long, value_name = "N", help_heading = "Columns")]
     min_group: Option<usize>,
-    /// Pool groups with fewer than N training rows into one, (other) [default: 0, none]
+    /// Pool groups with fewer than N training rows into one, (other) [default: 0, do not pool]
     #[arg(long, value_name = "N", help_heading = "Columns")]
     pool_groups: Option<usize>,
-    /// Columns that are no features: fnlwgt,id
+    /// Columns to exclude from the features, e.g. fnlwgt,id
     #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     drop: Vec<String>,
-    /// Use these columns as features and no others
+    /// Use only these columns as features
     #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     feature: Vec<String>,
     /// Column of sample weights
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     weight: Option<String>,
-    /// Make sensitive columns features too
+    /// Also use sensitive columns as features
     #[arg(long, help_heading = "Columns")]
     use_sensitive: bool,
 
-    /// Set a column's type: zip=categorical (numeric, boolean, categorical, date, date-dmy, date-mdy)
+    /// Set the type of a column, e.g. zip=categorical; types: numeric, boolean, categorical, date,
+    /// date-dmy, date-mdy
     #[arg(long = "type", value_name = "COLUMN=TYPE", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
     r#type: Vec<String>,
-    /// Columns whose values are categories though they are numbers: zip,region
+    /// Columns whose numbers are codes of categories, e.g. zip,region
     #[arg(long, value_name = "COLUMNS", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
     categorical: Vec<String>,
-    /// Dates whose weekday and month become categorical features too: joined,born
+    /// Date columns whose weekday and month also become categorical features, e.g. joined,born
     #[arg(long, value_name = "COLUMNS", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
     date_parts: Vec<String>,
-    /// Make several levels one: education=school:9th,10th,11th (* is every level not named)
+    /// Merge several categories into one, e.g. education=school:9th,10th,11th (* stands for all
+    /// categories that are not listed)
     #[arg(long, value_name = "COLUMN=NEW:OLD,…", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
     merge: Vec<String>,
     /// Scaling of numeric columns: standard, min-max or none [default: standard]
-    #[arg(long, value_name = "HOW", help_heading = "Encoding")]
+    #[arg(long, value_name = "SCALING", help_heading = "Encoding")]
     scale: Option<String>,
-    /// Pool categories with fewer than N training rows into one [default: 0, none]
+    /// Pool categories with fewer than N training rows into one [default: 0, do not pool]
     #[arg(long, value_name = "N", help_heading = "Encoding")]
     pool_rare: Option<usize>,
 
-    /// Rows with a missing feature: keep, drop, category or mean, for all or COLUMN=POLICY; keep is a
-    /// category of its own, or the mean with an indicator [default: keep]
+    /// Policy for missing features, for all columns or one: keep, drop, category or mean; keep uses
+    /// a separate category, or the mean with an indicator [default: keep]
     #[arg(long, value_name = "[COLUMN=]POLICY", help_heading = "Missing values")]
     #[serde(deserialize_with = "one_or_many")]
     missing: Vec<String>,
-    /// Rows with a missing sensitive value: drop, group or loss-only [default: drop]
+    /// Policy for rows with a missing sensitive value: drop, group or loss-only [default: drop]
     #[arg(long, value_name = "POLICY", help_heading = "Missing values")]
     missing_sensitive: Option<String>,
-    /// Text that stands for a missing value too; repeat for several
+    /// Additional string that marks a missing value; repeat for several
     #[arg(
         long,
-        value_name = "TEXT",
+        value_name = "STRING",
         allow_hyphen_values = true,
         help_heading = "Missing values"
     )]
     #[serde(deserialize_with = "one_or_many")]
     missing_value: Vec<String>,
-    /// Do not take ? NA N/A NaN null for missing, only empty fields and --missing-value
+    /// Do not treat ? NA N/A NaN null as missing, only empty fields and --missing-value
     #[arg(long, help_heading = "Missing values")]
     no_default_missing: bool,
 
-    /// Training/validation/test percentages, or training/validation/certify/test as in 50/10/20/20,
-    /// none, or column:NAME [default: 60/10/30]
+    /// Percentages of training/validation/test rows, or of training/validation/certify/test rows
+    /// (50/10/20/20), or none, or column:NAME [default: 60/10/30]
     #[arg(long, value_name = "SPLIT", help_heading = "Rows")]
     split: Option<String>,
-    /// Cut the groups of this sensitive attribute to one size
+    /// Reduce the groups of this sensitive attribute to the same size
     #[arg(long, value_name = "ATTRIBUTE", help_heading = "Rows")]
     balance: Option<String>,
-    /// Seed of all that is random [default: 0]
+    /// Random seed [default: 0]
     #[arg(long, value_name = "N", help_heading = "Rows")]
     seed: Option<u64>,
 
-    /// Separator of CSV fields: a character, or tab [default: found by looking]
+    /// Separator of CSV fields: a character, or tab [default: detected]
     #[arg(long, value_name = "CHAR", help_heading = "Reading CSV")]
     separator: Option<String>,
-    /// Decimal sign of numbers in CSV files: . or , [default: found by looking]
+    /// Decimal sign of numbers in CSV files: . or , [default: detected]
     #[arg(long, value_name = "CHAR", help_heading = "Reading CSV")]
     decimal: Option<String>,
-    /// The first row of a CSV file is data
+    /// Treat the first row of a CSV file as data
     #[arg(long, help_heading = "Reading CSV")]
     no_header: bool,
-    /// Names of the columns of a CSV file without a header: age,job,pay
+    /// Column names of a CSV file without a header, e.g. age,job,pay
     #[arg(long, value_name = "COLUMNS", help_heading = "Reading CSV")]
     #[serde(deserialize_with = "one_or_many")]
     columns: Vec<String>,
 
-    /// Refuse work that takes more memory than this, such as 2GiB or 500MB [default: the memory that is
-    /// available]
+    /// Refuse work that needs more memory than this, e.g. 2GiB or 500MB [default: the available
+    /// memory]
     #[arg(long, value_name = "SIZE", help_heading = "Memory")]
     #[serde(skip_serializing)]
     memory: Option<String>,
 
-    /// What a TOML file says to `fit`, in its table `[fit]`.
+    /// The flags of `fit` in the table `[fit]` of a TOML file.
     #[arg(skip)]
     pub(crate) fit: FitConfig,
 }
 
-/// The flags of `fit` that a TOML file can hold, by the same names.
+/// The flags of `fit` that a TOML file can contain, with the same names.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct FitConfig {
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) objective: Vec<String>,
     pub(crate) solver: Option<SolverName>,
-    /// The earlier name of `solver`.
+    /// The former name of `solver`.
     #[serde(skip_serializing)]
     method: Option<Renamed>,
     pub(crate) preset: Option<Preset>,
-    pub(crate) points: Option<usize>,
+    pub(crate) models: Option<usize>,
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) set: Vec<String>,
     pub(crate) polish: bool,
@@ -175,7 +178,7 @@ pub(crate) struct FitConfig {
 }
 
 impl TableArgs {
-    /// The arguments that name a known data set and nothing else.
+    /// Arguments with only the name of a known data set.
     pub(crate) fn known(name: &str) -> Self {
         Self {
             files: vec![name.into()],
@@ -183,23 +186,25 @@ impl TableArgs {
         }
     }
 
-    /// Reads the table and settles its columns and rows.
+    /// Reads the table and determines the roles of its columns and the rows to use.
     pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
         self.prepare_for(false)
     }
 
-    /// The same; for the paper's experiments on COMPAS the sensitive column is a feature.
+    /// Like [`prepare`](Self::prepare), but if `paper` is true and the data set is COMPAS, the
+    /// sensitive column is also a feature.
     pub(crate) fn prepare_for(&self, paper: bool) -> anyhow::Result<Prepared> {
         let args = self.with_config()?;
         let Some(first) = args.files.first() else {
-            let message = "name a file, - for standard input, or a known data set";
+            let message = "no input; pass a file, - for standard input, or a known data set";
             return Err(Error::usage(message).into());
         };
         let known = Known::parse(first)?;
         let (spec, options) = args.settings(known.as_ref(), paper)?;
         Ok(match known {
             Some(_) if args.files.len() > 1 => {
-                let message = "a known data set stands alone; name it without files";
+                let message =
+                    "a known data set cannot be combined with files; pass one or the other";
                 return Err(Error::usage(message).into());
             }
             Some(known) => {
@@ -210,7 +215,7 @@ impl TableArgs {
         })
     }
 
-    /// The same for any files.
+    /// These arguments without files and without `[fit]`.
     pub(crate) fn without_files(self) -> Self {
         Self {
             files: Vec::new(),
@@ -219,17 +224,17 @@ impl TableArgs {
         }
     }
 
-    /// The TOML file, where one is named.
+    /// The path of the TOML file, if there is one.
     pub(crate) fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// The files, or what stands in for them.
+    /// The files, `-`, or the name of a known data set.
     pub(crate) fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// The spec and how files are read; a known data set brings its own.
+    /// The spec and the options for reading files. A known data set has its own defaults.
     pub(crate) fn settings(
         &self,
         known: Option<&Known>,
@@ -240,8 +245,8 @@ impl TableArgs {
         };
         if self.reads_csv() {
             return Err(Error::Usage(
-                "a known data set is read as it was published; --separator, --decimal, --no-header, \
-                 --columns, --missing-value and --no-default-missing are for files"
+                "the format of a known data set is fixed; remove --separator, --decimal, \
+                 --no-header, --columns, --missing-value and --no-default-missing"
                     .into(),
             ));
         }
@@ -254,14 +259,14 @@ impl TableArgs {
         Ok((self.spec(base)?, options))
     }
 
-    /// Whether this file is one of the inputs.
+    /// Whether the file at this canonical path is one of the inputs.
     pub(crate) fn reads(&self, path: &Path) -> anyhow::Result<bool> {
         let args = self.with_config()?;
         let is_it = |file: &String| Path::new(file).canonicalize().is_ok_and(|p| p == path);
         Ok(args.files.iter().any(is_it))
     }
 
-    /// These arguments completed by those of the TOML file.
+    /// These arguments, completed with those of the TOML file.
     pub(crate) fn with_config(&self) -> anyhow::Result<Self> {
         Ok(match &self.config {
             None => self.clone(),
@@ -275,7 +280,7 @@ impl TableArgs {
         })
     }
 
-    /// The settings in the text of a TOML file.
+    /// Parses the contents of a TOML file.
     pub(crate) fn from_toml(path: &Path, text: &str) -> anyhow::Result<Self> {
         refuse_nul(path, text)?;
         let mut args: Self = toml::from_str(text).map_err(|error| {
@@ -289,7 +294,7 @@ impl TableArgs {
             let key = key.map_or_else(String::new, |key| format!("{key}: "));
             Error::usage(format!("{}, line {line}: {key}{message}", path.display()))
         })?;
-        // Files are named as seen from the folder of the TOML file.
+        // File names are relative to the folder of the TOML file.
         let folder = path.parent().unwrap_or(Path::new(""));
         for file in &mut args.files {
             if file != "-" && Known::parse(file)?.is_none() {
@@ -308,7 +313,7 @@ impl TableArgs {
             || self.no_default_missing
     }
 
-    /// These arguments where given, the others where not.
+    /// Completes these arguments with those of `other`.
     pub(crate) fn over(self, other: Self) -> Self {
         fn list(own: Vec<String>, other: Vec<String>) -> Vec<String> {
             if own.is_empty() { other } else { own }
@@ -348,7 +353,7 @@ impl TableArgs {
         }
     }
 
-    /// The spec that these arguments make of `base`.
+    /// Applies these arguments to `base`.
     fn spec(&self, base: Spec) -> Result<Spec, Error> {
         let mut spec = base;
         if let Some(target) = &self.target {
@@ -389,7 +394,8 @@ impl TableArgs {
                 None | Some(ColumnType::Categorical) => {}
                 Some(other) => {
                     return Err(Error::usage(format!(
-                        "--categorical {column:?}: the column is {other} by --type; remove one of them"
+                        "--categorical {column:?}: --type sets the column to {other}; remove one \
+                         of them"
                     )));
                 }
             }
@@ -431,8 +437,8 @@ impl TableArgs {
         Ok(spec)
     }
 
-    /// `--drop` and `--feature`. A column that a flag gives a role leaves the lists that a known
-    /// data set brings along.
+    /// Applies `--drop` and `--feature`. A column with a role from a flag is removed from the lists
+    /// of a known data set.
     fn settle_features(&self, spec: &mut Spec) -> Result<(), Error> {
         let features = names("--feature", &self.feature)?;
         let mut given: Vec<&String> = spec.sensitive.iter().flatten().collect();
@@ -477,8 +483,8 @@ impl TableArgs {
                 }
                 _ => {
                     return Err(Error::usage(format!(
-                        "--separator {text:?}: give one character that is no letter, digit or \
-                         quote, or tab"
+                        "--separator {text:?}: not a separator; choose one character other than a \
+                         letter, digit or quote, or tab"
                     )));
                 }
             });
@@ -499,13 +505,13 @@ impl TableArgs {
     }
 }
 
-/// The decimal sign that a text names.
+/// Parses a decimal sign.
 pub(crate) fn decimal(text: &str) -> Result<Decimal, Error> {
     match text {
         "." | "point" => Ok(Decimal::Point),
         "," | "comma" => Ok(Decimal::Comma),
         _ => Err(Error::usage(format!(
-            "--decimal {text:?}: this is not a decimal sign; choose . or ,"
+            "--decimal {text:?}: not a decimal sign; choose . or ,"
         ))),
     }
 }
@@ -514,35 +520,37 @@ fn of_flag<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| error.of_setting(flag))
 }
 
-/// Refuses a second setting of the same thing.
-fn once(flag: &str, what: &str, given: bool) -> Result<(), Error> {
+/// Returns an error if a flag already has a value for `subject`.
+fn once(flag: &str, subject: &str, given: bool) -> Result<(), Error> {
     match given {
         false => Ok(()),
-        true => Err(Error::usage(format!("{flag} is given twice for {what}"))),
+        true => Err(Error::usage(format!(
+            "{flag}: set twice for {subject}; remove one of them"
+        ))),
     }
 }
 
-/// Lists of names, one after the other.
-fn names(flag: &str, texts: &[String]) -> Result<Vec<String>, Error> {
-    let lists = texts.iter().map(|text| of_flag(flag, grammar::names(text)));
+/// The names in several lists, concatenated.
+fn names(flag: &str, lists: &[String]) -> Result<Vec<String>, Error> {
+    let lists = lists.iter().map(|text| of_flag(flag, grammar::names(text)));
     Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// One name, taken as it is typed unless it is in double quotes.
+/// A single name: used as typed, unless it is in double quotes.
 fn one_name(text: &str) -> Result<String, Error> {
     if !text.starts_with('"') {
         return Ok(text.to_owned());
     }
     match <[String; 1]>::try_from(grammar::names(text)?) {
         Ok([name]) => Ok(name),
-        Err(_) => Err(Error::usage(format!("{text:?}: expected one name"))),
+        Err(_) => Err(Error::usage(format!("{text:?}: expected a single name"))),
     }
 }
 
-/// The merges by column; `*` stands for the rest.
-fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
+/// The merges by column; `*` stands for all other categories.
+fn merges(flags: &[String]) -> Result<Vec<(String, Merge)>, Error> {
     let mut merges: Vec<(String, Merge)> = Vec::new();
-    for text in texts {
+    for text in flags {
         let (column, new, old) = of_flag("--merge", grammar::merge(text))?;
         let at = merges
             .iter()
@@ -552,15 +560,15 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
                 merges.len() - 1
             });
         let merge = &mut merges[at].1;
-        for level in old {
-            let before = if level == "*" {
+        for category in old {
+            let before = if category == "*" {
                 merge.rest.replace(new.clone())
             } else {
-                merge.levels.insert(level.clone(), new.clone())
+                merge.categories.insert(category.clone(), new.clone())
             };
             if before.is_some_and(|before| before != new) {
                 return Err(Error::usage(format!(
-                    "--merge {text:?}: the level {level:?} is merged twice"
+                    "--merge {text:?}: the category {category:?} is merged twice; remove one merge"
                 )));
             }
         }
@@ -568,8 +576,8 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
     Ok(merges)
 }
 
-/// Refuses strings of a TOML file that hold a NUL character, which can be written as an escape. A file that is
-/// not TOML has an error of its own.
+/// Rejects strings in a TOML file that contain a NUL character, which can be written as an escape.
+/// Invalid TOML is accepted here, because parsing it gives its own error.
 fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
     fn holds(value: &toml::Value) -> bool {
         match value {
@@ -587,7 +595,7 @@ fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
     for (key, value) in &table {
         if key.contains('\0') || holds(value) {
             return Err(Error::usage(format!(
-                "{}: {}: the string holds a NUL character; remove it",
+                "{}: {}: the string contains a NUL character; remove it",
                 path.display(),
                 key.replace('\0', "\\0")
             )));
@@ -596,7 +604,7 @@ fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The key whose value or table begins here, where the text is TOML at all.
+/// The key whose value or table begins at `start`; `None` if `text` is not valid TOML.
 fn key_at(text: &str, start: usize) -> Option<String> {
     toml::from_str::<toml::Table>(text).ok()?;
     let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -605,7 +613,7 @@ fn key_at(text: &str, start: usize) -> Option<String> {
     let key = if let Some(header) = line.strip_prefix('[') {
         header.split(']').next()?.trim_start_matches('[')
     } else if let Some(before) = before.strip_suffix('=') {
-        // In an inline table others may stand before it.
+        // In an inline table, other keys may precede it.
         before.rsplit(['{', ',']).next()?
     } else {
         line.split('=').next()?
@@ -614,10 +622,10 @@ fn key_at(text: &str, start: usize) -> Option<String> {
     (!key.is_empty()).then(|| key.to_owned())
 }
 
-/// `key = "a"` says the same as `key = ["a"]`.
+/// Accepts `key = "a"` for `key = ["a"]`.
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a text or a list of texts")]
+    #[serde(untagged, expecting = "expected a string or a list of strings")]
     enum OneOrMany {
         One(String),
         Many(Vec<String>),
@@ -628,12 +636,12 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     })
 }
 
-/// `positive = 1` says the same as `positive = "1"`, and a list has several values.
-fn texts_or_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+/// Accepts `positive = 1` for `positive = "1"`, and a list of several values.
+fn strings_or_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Value {
-        Text(String),
+        String(String),
         Whole(i64),
         Number(f64),
         Flag(bool),
@@ -641,14 +649,14 @@ fn texts_or_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "expected a text, a number or true/false, or a list of them"
+        expecting = "expected a string, a number or true/false, or a list of them"
     )]
     enum Values {
         One(Value),
         Many(Vec<Value>),
     }
     let text = |value| match value {
-        Value::Text(text) => text,
+        Value::String(string) => string,
         Value::Whole(number) => number.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Flag(flag) => flag.to_string(),

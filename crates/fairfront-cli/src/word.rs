@@ -1,10 +1,10 @@
-//! Arguments as somebody would type them again.
+//! Converts arguments back to words that can be typed.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The flags that say what these arguments hold: each field is a flag of the same name, `files` stand
-/// without one, and what is empty or not set is left out.
+/// The words for these arguments. Each field is a flag of the same name, except `files`, which have
+/// no flag. Fields that are empty or not set are left out.
 pub(crate) fn of_args(args: &impl Serialize) -> anyhow::Result<Vec<String>> {
     let (mut files, mut flags) = (Vec::new(), Vec::new());
     let Value::Object(fields) = serde_json::to_value(args)? else {
@@ -21,7 +21,7 @@ pub(crate) fn of_args(args: &impl Serialize) -> anyhow::Result<Vec<String>> {
                 Value::String(text) if name == "files" => files.push(text),
                 Value::String(text) => flag(&mut flags, &name, &text),
                 Value::Number(number) => flag(&mut flags, &name, &number.to_string()),
-                // Nothing, or a table of a TOML file, which is no flag.
+                // Not set, or a table of a TOML file, which is not a flag.
                 Value::Null | Value::Bool(false) | Value::Array(_) | Value::Object(_) => {}
             }
         }
@@ -30,16 +30,16 @@ pub(crate) fn of_args(args: &impl Serialize) -> anyhow::Result<Vec<String>> {
     Ok(files)
 }
 
-/// Adds a flag with its value.
+/// Appends a flag with its value.
 pub(crate) fn flag(words: &mut Vec<String>, name: &str, value: &str) {
     match value.starts_with('-') {
-        // It would be taken for a flag.
+        // As a separate word, the value would be parsed as a flag.
         true => words.push(format!("--{name}={value}")),
         false => words.extend([format!("--{name}"), value.to_owned()]),
     }
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for a shell if necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_again_means_the_same() {
+    fn arguments_survive_a_round_trip() {
         let typed = [
             "my loans.csv",
             "--target",
@@ -95,7 +95,7 @@ mod tests {
             "paper",
             "--front-in",
             "objectives",
-            "--points",
+            "--models",
             "9",
             "--set",
             "holes=3",
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn shells_see_one_word() {
+    fn words_are_quoted_for_shells() {
         assert_eq!(quoted("--set"), "--set");
-        assert_eq!(quoted("adult:gender"), "adult:gender");
+        assert_eq!(quoted("adult:sex"), "adult:sex");
         assert_eq!(quoted("batches=80*1.018"), "'batches=80*1.018'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");

@@ -1,9 +1,9 @@
-//! Messages of the libraries in the words of the command line.
+//! Renders messages of the libraries with flags and commands.
 
 use fairfront_core::{Message, Setting, Wording};
-use fairfront_data::{Notice, grammar, shell};
+use fairfront_data::{Diagnostic, grammar, shell};
 
-/// Settings as flags, ready to be typed.
+/// Renders settings as flags that users can paste.
 #[derive(Debug)]
 pub(crate) struct Flags;
 
@@ -31,12 +31,15 @@ impl Wording for Flags {
     }
 }
 
-/// Notices as they are printed and stored.
-pub(crate) fn worded(notices: &[Notice]) -> Vec<Notice> {
-    notices.iter().map(|notice| notice.worded(&Flags)).collect()
+/// Renders diagnostics as they are printed and stored.
+pub(crate) fn worded(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.worded(&Flags))
+        .collect()
 }
 
-/// An error as it is printed.
+/// Renders an error as it is printed.
 pub(crate) fn error(error: &anyhow::Error) -> String {
     message(error).map_or_else(|| error.to_string(), |message| message.render(&Flags))
 }
@@ -48,8 +51,8 @@ fn message(error: &anyhow::Error) -> Option<Message> {
     of_data.or_else(of_model).or_else(of_run)
 }
 
-/// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements unmet (only
-/// without certification), 4 no model can be certified.
+/// The exit code of a command that ends with this error: 1 for a failure, 2 for wrong usage, 3 for
+/// unmet requirements (only without certification), 4 if no model can be certified.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     use fairfront_run::Error;
     let of_data = error.downcast_ref().map(fairfront_data::Error::is_usage);
@@ -71,7 +74,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// The commands at and below this one, each with its path.
+    /// This command and all its subcommands, each with its path.
     fn commands(command: &clap::Command, path: &str) -> Vec<(String, clap::Command)> {
         let mut found = vec![(path.to_owned(), command.clone())];
         for sub in command.get_subcommands() {
@@ -84,7 +87,7 @@ mod tests {
     #[test]
     fn every_setting_is_a_flag() {
         let all = commands(&Cli::command(), "");
-        let is_there = |name: Name| {
+        let exists = |name: Name| {
             let mut own = all
                 .iter()
                 .filter(|(path, _)| name.command().is_none_or(|command| path == command));
@@ -105,12 +108,12 @@ mod tests {
             fairfront_stream::setting::ALL,
         ];
         for name in named.concat() {
-            assert!(is_there(name), "{name:?}");
+            assert!(exists(name), "{name:?}");
         }
     }
 
     #[test]
-    fn settings_are_ready_to_be_typed() {
+    fn settings_can_be_pasted() {
         let word = |setting: Setting| Flags.setting(&setting).unwrap();
         let name = Name::new("pool_groups");
         assert_eq!(word(name.into()), "--pool-groups");

@@ -1,27 +1,27 @@
 //! Redraws of rows for many models at once.
 //!
-//! A replicate gives every row a weight of its own, Poisson with mean 1. All models see the same
-//! weights, so that differences between models are paired. Beyond [`MOST_REDRAWN`] rows, sums of such
-//! weights are normal to many digits and are drawn from their covariance instead.
+//! A replicate gives every row its own weight, Poisson with mean 1. All models see the same
+//! weights, so that differences between models are paired. Above [`MOST_REDRAWN`] rows, sums of
+//! such weights are normal to many digits and are drawn from their covariance instead.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::decision::Decisions;
-use crate::lanes::{LANES, vectorised};
+use crate::lanes::{LANES, vectorized};
 use crate::{Purpose, Rate, Stream};
 
-/// Rows up to which every row gets its own weight.
+/// The largest number of rows for which every row gets its own weight.
 pub const MOST_REDRAWN: usize = 1_000_000;
-/// Beyond this number of strata, covariances would cost more than weights.
+/// Above this number of strata, covariances would cost more than weights.
 const MOST_STRATA: usize = 512;
-/// Replicates that are made side by side.
+/// Number of replicates that are computed side by side.
 const BLOCK: usize = 16;
-/// Rows after which sums in single precision are added up in double precision.
+/// Number of rows after which sums in single precision are added in double precision.
 const FLUSH: usize = 1024;
 
-/// What a replicate's rows amount to.
+/// The sums of one replicate.
 #[derive(Debug, Clone)]
 pub struct Redrawn {
     /// Weight of all rows by region and label.
@@ -31,7 +31,7 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// The rate of a model in a region; `None` where the replicate has no such rows.
+    /// The rate of a model in a region; `None` if the replicate has no such rows.
     pub fn rate(&self, model: usize, rate: Rate, region: usize) -> Option<f64> {
         let n = self.totals.len();
         let (successes, trials) = rate.of(self.selected[model * n + region], self.totals[region]);
@@ -50,8 +50,8 @@ impl Redrawn {
     }
 }
 
-/// Applies `each` to redraws of the rows, in order. A replicate depends on seed, key and its number
-/// alone, whatever the number of threads. Ranges that begin at a multiple of 16 waste no work.
+/// Applies `each` to redraws of the rows, in order. A replicate depends only on seed, key and its
+/// number, not on the number of threads. Ranges that start at a multiple of 16 waste no work.
 pub fn redraw<T: Send>(
     decisions: &Decisions,
     seed: u64,
@@ -104,7 +104,7 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
                     *total += f64::from(*weight);
                 }
             }
-            let firsts = join_alike(decisions, start..end, &mut weights);
+            let firsts = merge_equal_rows(decisions, start..end, &mut weights);
             let words = |row: &usize| &decisions.bits[row * n_words..(row + 1) * n_words];
             let bits: Vec<u32> = firsts.iter().flat_map(words).copied().collect();
             let mut latest: Vec<Block<f32>> = vec![[0.0; BLOCK]; n_models];
@@ -133,7 +133,7 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
     made
 }
 
-/// Gives rows with these weights of their own a weight in each replicate.
+/// Draws a weight in each replicate for rows with these weights of their own.
 fn draw(own: &[f64], streams: &mut [Stream], weights: &mut [Block<f32>]) {
     let weights = &mut weights[..own.len()];
     for (replicate, stream) in streams.iter_mut().enumerate() {
@@ -151,9 +151,10 @@ fn draw(own: &[f64], streams: &mut [Stream], weights: &mut [Block<f32>]) {
     }
 }
 
-/// Adds up the weights of rows that all models decide alike; returns the first row of each such lot. On
-/// a front most rows are selected by all models or by none, so that there are few lots.
-fn join_alike(
+/// Merges adjacent rows with the same decisions of all models and adds up their weights; returns
+/// the first row of each merged set. On a front, most rows are selected by all models or by none,
+/// so that few sets remain.
+fn merge_equal_rows(
     decisions: &Decisions,
     rows: Range<usize>,
     weights: &mut [[f32; BLOCK]],
@@ -165,8 +166,8 @@ fn join_alike(
         let own = weights[at];
         match firsts.last() {
             Some(first) if bits(*first) == bits(row) => {
-                let lot = &mut weights[firsts.len() - 1];
-                for (sum, own) in lot.iter_mut().zip(own) {
+                let merged = &mut weights[firsts.len() - 1];
+                for (sum, own) in merged.iter_mut().zip(own) {
                     *sum += own;
                 }
             }
@@ -179,10 +180,10 @@ fn join_alike(
     firsts
 }
 
-vectorised! {
-    /// Adds up, for each model, the weights of rows that it selects and the model before it does not, minus those
-    /// of rows that only the model before it selects. Neighbors on a front decide most rows alike, so that a row
-    /// changes few sums.
+vectorized! {
+    /// Adds up, for each model, the weights of rows that it selects and the previous model does
+    /// not, minus those of rows that only the previous model selects. Neighboring models of a front
+    /// make mostly the same decisions, so that a row changes few sums.
     fn add_changes(bits: &[u32], n_words: usize, weights: &[Block<f32>], changes: &mut [Block<f32>]) {
         for (row, weights) in bits.chunks_exact(n_words).zip(weights) {
             let mut before = 0;
@@ -203,7 +204,8 @@ vectorised! {
     }
 }
 
-/// A Poisson variable with mean 1 from 32 uniform bits: the number of thresholds at most these bits.
+/// A Poisson variable with mean 1 from 32 uniform bits: the number of thresholds that are at most
+/// these bits.
 fn poisson(bits: u32) -> f32 {
     /// 2³² P(X ≤ k) for k = 0, 1, …
     const THRESHOLDS: [u32; 12] = [
@@ -312,7 +314,8 @@ impl Factor {
     }
 }
 
-/// L with `LLᵀ = A` for a positive semidefinite A: models that decide alike share their noise.
+/// L with `LLᵀ = A` for a positive semidefinite A. Models with the same decisions share their
+/// noise.
 fn factor(mut matrix: Vec<f64>, n: usize) -> Vec<f64> {
     for j in 0..n {
         let size = matrix[j * n + j];
@@ -358,7 +361,8 @@ mod tests {
     }
 
     fn decisions(n: usize, weight: f64) -> Decisions {
-        // Two strata; model 0 selects every second row, model 1 every third, model 2 as model 0.
+        // Two strata; model 0 selects every second row, model 1 every third, model 2 the same rows
+        // as model 0.
         let word = |row: usize| {
             let (half, third) = (
                 u32::from(row.is_multiple_of(2)),
@@ -447,7 +451,7 @@ mod tests {
                 matrix[1][2]
             );
             assert!(matrix[2][4].abs() < 0.2 * shared);
-            // Models that decide alike are redrawn alike.
+            // Models with the same decisions have the same sums.
             assert!(all.iter().all(|v| (v[1] - v[3]).abs() < 1e-6));
         }
     }

@@ -8,16 +8,17 @@ use crate::engine::{Counts, Engine, LogOdds, Map, Over, Pass, Wanted};
 use crate::predictor::Predictor;
 use crate::{Error, Points};
 
-/// Scales stay within this factor of 1: rows that a model separates without an error have no best scale.
+/// Scales stay within this factor of 1, because rows that a model separates without errors have no
+/// best scale.
 const MOST: f64 = 1e6;
 
-/// With fewer rows of either label than this, two parameters would follow chance.
+/// With fewer rows of either label than this, two parameters would fit noise.
 const LEAST_ROWS: usize = 10;
 
 /// The smallest slope, per standard deviation of the scores: probabilities still rise with the score.
 const LEAST_SLOPE: f64 = 1e-6;
 
-/// How the score φ of a model becomes a probability: 1/(1 + e^(−(aφ + b))).
+/// The map from the score φ of a model to a probability: 1/(1 + e^(−(aφ + b))).
 ///
 /// The slope a is above 0, so that a higher score never means a lower probability. Decisions do not depend
 /// on it: they are φ ≥ 0, which is the same as a probability of at least [`Calibration::threshold`].
@@ -58,9 +59,10 @@ impl Calibration {
     }
 }
 
-/// The same models with all parameters times a factor, the one above 0 with which probabilities
-/// 1/(1 + e^(−φ)) fit these rows best: the log loss is least. No decision changes. Models without such
-/// a factor, and those of a predictor that is not linear, are returned as they are.
+/// The same models with all parameters multiplied by a factor: the one above 0 for which the
+/// probabilities 1/(1 + e^(−φ)) have the smallest log loss on these rows. No decision changes.
+/// Models without such a factor, and those of a predictor that is not linear, are returned
+/// unchanged.
 pub fn rescaled(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
@@ -78,8 +80,9 @@ pub fn rescaled(
     Ok(scaled)
 }
 
-/// For each model the slope with which probabilities fit these rows best, with an intercept of 0: a
-/// probability of at least 0.5 is then a decision for the positive label. The slope is 1 if no slope is best.
+/// For each model, the slope with which probabilities fit these rows best, with an intercept of 0.
+/// A probability of at least 0.5 then means a positive decision. The slope is 1 if no slope is
+/// best.
 pub fn calibrate_scale(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
@@ -100,14 +103,14 @@ pub fn calibrate_scale(
     Ok(searches.iter().map(calibration).collect())
 }
 
-/// For each model the slope and the intercept with which probabilities fit these rows best (Platt scaling).
-/// `None` if the rows have fewer than 10 of either label, too few for two parameters.
+/// For each model, the slope and the intercept with which probabilities fit these rows best (Platt
+/// scaling). `None` if there are fewer than 10 rows of either label, too few for two parameters.
 ///
-/// With n₊ positive and n₋ negative rows, the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead of 1 and
-/// 0, as Platt proposes: the best fit then exists on every such sample, also on one that a model separates.
-/// Weights are scaled to a mean of 1 first. A model whose scores do not rise with the labels gets the
-/// smallest slope, so that every probability is close to the share of positive rows. A model that scores
-/// all rows equally keeps a slope of 1.
+/// With n₊ positive and n₋ negative rows, the targets are (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) instead
+/// of 1 and 0, as Platt proposes. The best fit then exists on every such sample, even if a model
+/// separates it. Weights are first scaled to a mean of 1. A model whose scores do not rise with the
+/// labels gets the smallest slope, so that every probability is close to the share of positive
+/// rows. A model that scores all rows equally keeps a slope of 1.
 pub fn calibrate(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
@@ -147,7 +150,7 @@ pub fn calibrate(
     Ok(Some(found.collect()))
 }
 
-/// Scores less their mean, in units of their spread.
+/// Scores minus their mean, in units of their spread.
 fn of_units(mean: f64, spread: f64) -> LogOdds {
     LogOdds {
         center: mean,
@@ -165,15 +168,15 @@ struct Passes<'a> {
     predictor: &'a dyn Predictor,
     rows: &'a dyn Engine,
     points: &'a Points,
-    /// The probabilities that negative and positive rows should have.
+    /// The target probabilities of negative and positive rows.
     targets: [f64; 2],
 }
 
-/// A minimization of a model's loss that says where to look next.
+/// A minimization of a model's loss that chooses where to expand it next.
 trait Search {
-    /// Where to expand the loss; `None` at the end.
+    /// The place at which to expand the loss next; `None` at the end.
     fn trial(&self) -> Option<LogOdds>;
-    /// Takes the expansion there.
+    /// Processes the expansion at that place.
     fn take(&mut self, sums: &Sums);
 }
 
@@ -193,7 +196,7 @@ impl Passes<'_> {
         Ok(sums.to_vec())
     }
 
-    /// Moves all searches to their end, side by side: one pass per step.
+    /// Runs all searches to their end, side by side: one pass per step.
     fn search<S: Search>(&self, searches: &mut [S]) -> Result<(), Error> {
         loop {
             let trials = searches.iter().map(Search::trial).enumerate();
@@ -215,11 +218,11 @@ struct Sample {
     targets: [f64; 2],
     /// Sum of the weights.
     weight: f64,
-    /// By what weights are multiplied, so that their mean is 1 over the rows that count.
+    /// The factor for weights that gives them a mean of 1 over the rows that count.
     scale: f64,
-    /// Rows that count.
+    /// Number of rows that count.
     total: f64,
-    /// The share of positive rows, of targets.
+    /// The share of positive rows, according to the targets.
     share: f64,
 }
 
@@ -251,13 +254,13 @@ impl Sample {
 /// Newton's method on a convex function of two parameters, in standard deviations of the scores.
 struct PlattSearch {
     mean: f64,
-    /// `None` if all scores are equal: the share of positive rows is then all there is to say about them.
+    /// `None` if all scores are equal; the share of positive rows then determines the calibration.
     spread: Option<f64>,
-    /// By what the sums are multiplied.
+    /// The factor for sums.
     scale: f64,
     total: f64,
     at: [f64; 2],
-    /// Loss and derivatives there; `None` before the first pass.
+    /// Loss and derivatives at `at`; `None` before the first pass.
     known: Option<([f64; 3], [f64; 3])>,
     step: [f64; 2],
     decrement: f64,
@@ -288,10 +291,10 @@ impl PlattSearch {
         }
     }
 
-    /// Finds the next step, or the end.
+    /// Computes the next step, or ends the search.
     fn aim(&mut self, first: [f64; 3], second: [f64; 3]) {
         self.known = Some((first, second));
-        // So little that it changes no digit, and enough if all probabilities are 0 or 1.
+        // Too small to change any digit, but large enough if all probabilities are 0 or 1.
         let ridge = 1e-12 * self.total;
         let [a, b, c] = [second[0] + ridge, second[1], second[2] + ridge];
         self.step = match self.intercept_only {
@@ -311,11 +314,11 @@ impl PlattSearch {
             self.finish();
             return;
         }
-        // Far from the minimum the curvature there says little.
+        // Far from the minimum, the curvature is a poor guide, so steps are limited.
         self.length = (10.0 / self.step[0].hypot(self.step[1])).min(1.0);
     }
 
-    /// Ends, or goes on with the smallest slope and the intercept alone.
+    /// Ends the search, or continues with the smallest slope and the intercept alone.
     fn finish(&mut self) {
         if self.intercept_only || self.at[0] >= LEAST_SLOPE {
             self.done = true;
@@ -369,8 +372,8 @@ impl Search for PlattSearch {
             self.aim([loss, by_slope, by_intercept], [a, b, c]);
             return;
         };
-        // Close to the minimum the loss has too few digits to tell better from worse, and whole steps double the
-        // number of right ones.
+        // Close to the minimum, the loss has too few digits to compare values, and full steps
+        // double the number of correct digits.
         let is_close = self.decrement <= 1e-10 * self.total;
         if is_close || loss <= first[0] - 1e-4 * self.length * self.decrement {
             self.at = self.place();
@@ -385,8 +388,8 @@ impl Search for PlattSearch {
     }
 }
 
-/// The s that makes Σ w log(1 + exp(−s m)) least, m = yφ: Newton's method on a convex function, by its
-/// logarithm so that it stays above 0.
+/// Finds the s that minimizes Σ w log(1 + exp(−s m)), m = yφ: Newton's method on a convex function,
+/// in log s so that s stays above 0.
 #[derive(Debug, Clone)]
 struct ScaleSearch {
     s: f64,
@@ -413,10 +416,10 @@ impl ScaleSearch {
             .map_or(self.s, |(_, step)| self.s * libm::exp(step))
     }
 
-    /// Finds the next step from the expansion at s, or the end.
+    /// Computes the next step from the expansion at s, or ends the search.
     fn aim(&mut self, sums: &Sums) {
         let loss = sums[3];
-        // By log s: the derivative is s times that by s.
+        // The derivative with respect to log s is s times that with respect to s.
         let slope = self.s * sums[4];
         let curvature = self.s * self.s * sums[6] + slope;
         let step = match curvature > 0.0 {
@@ -424,7 +427,8 @@ impl ScaleSearch {
             false => -slope.signum(),
         };
         let step = step.clamp(-1.0, 1.0);
-        // Nothing to gain at first: a model that was scaled before keeps its scale to the last digit.
+        // If the first step gains nothing, a model that was already scaled keeps its scale to the
+        // last digit.
         let is_settled = self.rounds == 0 && (step * slope).abs() <= 1e-14 * loss.abs();
         self.done |= is_settled || self.rounds == 50;
         self.known = Some((loss, step));
@@ -448,7 +452,7 @@ impl Search for ScaleSearch {
 
     fn take(&mut self, sums: &Sums) {
         let Some((current, step)) = self.known else {
-            // Without an error the loss falls for ever: no factor is the best.
+            // Without errors, the loss falls without end, so that no factor is best.
             self.done = sums[2] == 0.0;
             self.aim(sums);
             return;
@@ -471,7 +475,7 @@ mod tests {
     use super::*;
     use crate::{Dataset, Linear, RowBlock, Schema};
 
-    /// Rows whose score is the one feature.
+    /// Rows whose score is their only feature.
     fn rows(scores: &[f64], labels: &[f64], weights: &[f64]) -> Dataset {
         let schema = Schema {
             numeric: vec!["score".into()],
@@ -495,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_an_error_have_no_best_factor() {
+    fn rows_without_errors_have_no_best_factor() {
         assert_eq!(factor(&[0.5, 2.0, 1.0], &[1.0, 1.0, 2.0]), 1.0);
         // A row without weight does not count as an error.
         assert_eq!(factor(&[0.5, -2.0], &[1.0, 0.0]), 1.0);
@@ -509,8 +513,8 @@ mod tests {
     }
 
     #[test]
-    fn the_factor_makes_the_loss_least() {
-        // Two rows of margin 1, one of −1: log-odds of 2 : 1.
+    fn the_factor_minimizes_the_loss() {
+        // Two rows of margin 1, one of −1: log-odds of 2:1.
         let found = factor(&[1.0, 1.0, -1.0], &[1.0; 3]);
         assert!((found - 2.0_f64.ln()).abs() < 1e-9);
         let found = factor(&[10.0, -10.0], &[3.0, 1.0]);
@@ -553,12 +557,12 @@ mod tests {
     fn degenerate_rows_have_a_defined_fit() {
         let labels: Vec<f64> = (0..40).map(|i| if i < 10 { 1.0 } else { -1.0 }).collect();
         let weights = vec![1.0; 40];
-        // Separated without an error: Platt's targets keep the slope finite.
+        // Separated without errors: Platt's targets keep the slope finite.
         let separated: Vec<f64> = (0..40).map(|i| if i < 10 { 1.0 } else { -1.0 }).collect();
         let found = fitted(&separated, &labels, &weights);
         assert!((found.probability(1.0) - 11.0 / 12.0).abs() < 1e-9);
         assert!((found.probability(-1.0) - 1.0 / 32.0).abs() < 1e-9);
-        // Scores that fall where labels rise: nearly constant, and still rising.
+        // Scores that fall as labels rise: the probabilities are nearly constant, but still rise.
         let reversed: Vec<f64> = separated.iter().map(|s| -s).collect();
         let found = fitted(&reversed, &labels, &weights);
         assert!(found.slope > 0.0 && found.probability(1.0) > found.probability(-1.0));
@@ -568,7 +572,7 @@ mod tests {
         let share = (10.0 * 11.0 / 12.0 + 30.0 / 32.0) / 40.0;
         assert_eq!(found.slope, 1.0);
         assert!((found.probability(0.3) - share).abs() < 1e-12);
-        // Scores far out, large and small.
+        // Very small and very large scores.
         for size in [1e-9, 1e12] {
             let far: Vec<f64> = (0..40).map(|i| size * f64::from(i % 7)).collect();
             let found = fitted(&far, &labels, &weights);
@@ -577,7 +581,7 @@ mod tests {
                 "{found:?}"
             );
         }
-        // One label only, or too few rows of one.
+        // Only one label, or too few rows of one label.
         assert!(fit(&separated, &[1.0; 40], &weights).is_none());
         assert!(fit(&separated[1..], &labels[1..], &weights[1..]).is_none());
         assert!(fit(&separated, &labels, &[0.0; 40]).is_none());

@@ -14,9 +14,9 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors the n × n matrix whose lower triangle `matrix` holds, row by row. O(n³/3).
+    /// Factorizes the n × n matrix whose lower triangle is in `matrix`, row by row. O(n³/3).
     ///
-    /// Returns `None` where the matrix is not positive definite to working precision.
+    /// Returns `None` if the matrix is not positive definite to working precision.
     ///
     /// # Panics
     /// If `matrix` does not have n² values.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_positive_definite() {
+    fn rejects_matrices_that_are_not_positive_definite() {
         assert!(Cholesky::new(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
         assert!(Cholesky::new(vec![0.0], 1).is_none());
         assert!(Cholesky::new(vec![f64::NAN], 1).is_none());

@@ -1,4 +1,4 @@
-//! Tests of what a requirement says about one or two rates (docs/certify.md has the formulas).
+//! Tests of requirements on one or two rates (docs/how-to/certify.md has the formulas).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::special::{
     normal_cdf,
 };
 
-/// Weighted successes among weighted trials: people selected in a group, say.
+/// Weighted successes among weighted trials, such as people selected in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cell {
     /// Σw of the successes.
@@ -21,7 +21,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell of people who count once each.
+    /// A cell in which every trial has weight 1.
     pub fn counted(successes: f64, trials: f64) -> Self {
         Self {
             successes,
@@ -41,8 +41,8 @@ impl Cell {
         self.trials != self.trials_squared || self.successes != self.successes_squared
     }
 
-    /// (Σw)² / Σw²: as many equal rows say as much about a rate. The number of rows if all have
-    /// weight 1.
+    /// (Σw)² / Σw²: the number of equally weighted rows that contain as much information about a
+    /// rate. It is the number of rows if all have weight 1.
     pub fn effective(&self) -> f64 {
         match self.trials_squared > 0.0 {
             true if self.is_weighted() => self.trials * self.trials / self.trials_squared,
@@ -62,8 +62,8 @@ impl Cell {
         (sum / (self.trials * self.trials)).max(0.0)
     }
 
-    /// Successes and trials that enter the formulas: effective ones if rows have weights, fewer still
-    /// if the variance of the rate is larger than they say.
+    /// Successes and trials for the formulas: effective numbers if rows have weights, and even
+    /// fewer if the variance of the rate is larger than they imply.
     fn numbers(&self) -> (f64, f64) {
         let Some(rate) = self.rate() else {
             return (0.0, 0.0);
@@ -80,7 +80,7 @@ impl Cell {
     }
 }
 
-/// What has to be rejected for one part of a requirement to be certified.
+/// A hypothesis H that must be rejected to certify one part of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Contrast {
     /// H: `p_a − p_b ≥ limit`.
@@ -118,8 +118,8 @@ pub enum Contrast {
 }
 
 impl Contrast {
-    /// The p-value: Farrington and Manning's score test for two cells, the binomial tail for one. 1
-    /// where a cell has no trials.
+    /// The p-value: Farrington and Manning's score test for two cells, the binomial tail for one.
+    /// It is 1 if a cell has no trials.
     pub fn p_value(&self) -> f64 {
         match *self {
             Self::Difference { a, b, limit } => difference(a.numbers(), b.numbers(), limit),
@@ -135,8 +135,9 @@ impl Contrast {
         }
     }
 
-    /// The p-value of the finite-sample test, valid for any number of rows: for two cells the smallest δ
-    /// whose Clopper–Pearson bounds at δ/2 each keep the limit. For unweighted cells.
+    /// The p-value of the finite-sample test, valid for any number of rows. For two cells, it is
+    /// the smallest δ whose Clopper–Pearson bounds at δ/2 each keep the limit. Only for unweighted
+    /// cells.
     pub fn exact_p_value(&self) -> f64 {
         match *self {
             Self::Difference { a, b, limit } => {
@@ -157,11 +158,11 @@ impl Contrast {
     }
 }
 
-/// Rates between 0 and 1 with their variance at the restricted maximum.
+/// The normal tail of an estimate, given its variance at the restricted maximum.
 fn tail(estimate: f64, variance: f64) -> f64 {
     match variance > 0.0 {
         true => normal_cdf(estimate / variance.sqrt()),
-        // Rates without variance say something only if they are not at the limit.
+        // Without variance, rates are evidence only if they are not at the limit.
         false if estimate < 0.0 => 0.0,
         false => 1.0,
     }
@@ -173,7 +174,7 @@ fn difference((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64
         return 1.0;
     }
     if limit >= 1.0 {
-        // No two rates differ by more than 1, and only 1 and 0 by that.
+        // No two rates differ by more than 1, and only 1 and 0 differ by 1.
         return if limit > 1.0 || x_a < n_a || x_b > 0.0 {
             0.0
         } else {
@@ -187,7 +188,8 @@ fn difference((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64
     tail(p_a - p_b - limit, variance)
 }
 
-/// `p̃_a`, the maximum-likelihood rate of a where `p̃_a − p̃_b = ε`: a root of a cubic, in closed form.
+/// `p̃_a`, the maximum-likelihood rate of a under `p̃_a − p̃_b = ε`: a root of a cubic, in closed
+/// form.
 fn restricted_difference(p_a: f64, p_b: f64, theta: f64, limit: f64) -> f64 {
     let a = 1.0 + theta;
     let b = -(1.0 + theta + p_a + theta * p_b + limit * (theta + 2.0));
@@ -212,7 +214,7 @@ fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
         return 1.0;
     }
     if limit <= 0.0 {
-        // A ratio is at least 0, and above it unless nobody is selected.
+        // A ratio is at least 0, and above 0 unless a has no successes.
         return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
     }
     // p̃_b is the smaller root of A p² + B p + C.
@@ -285,7 +287,7 @@ mod tests {
             let x = [(share[0] * (n[0] + 1.0)).floor().min(n[0]), (share[1] * (n[1] + 1.0)).floor().min(n[1])];
             let found = restricted_difference(x[0] / n[0], x[1] / n[1], n[1] / n[0], limit);
             let expected = brute(x, n, limit, 1.0, |p| [p, p - limit]);
-            // A search on a flat maximum finds the place to half of the digits.
+            // A search for a flat maximum finds its position to half of the digits.
             prop_assert!((found - expected).abs() < 1e-5, "{found} {expected}");
 
             let contrast = Contrast::Ratio { a: Cell::counted(x[0], n[0]), b: Cell::counted(x[1], n[1]), limit };

@@ -1,6 +1,6 @@
 #![expect(
     clippy::inline_always,
-    reason = "kernels must compile the reading of rows with their own instruction set"
+    reason = "kernels must compile row access for their own instruction set"
 )]
 
 use std::sync::Arc;
@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{BothSides, Engine, Host, Nearest, Pass};
 use crate::{Error, SmallGroups};
 
-/// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
-/// number of threads, and small enough for a block to stay in a core's second-level cache.
+/// Rows in every block except the last. The size is fixed, so that sums over blocks have the same
+/// order for any number of threads, and small enough for a block to stay in a core's second-level
+/// cache.
 pub const BLOCK_ROWS: usize = 1024;
 
-/// The group code of a row whose sensitive value is unknown: it counts for the loss and has no
-/// part in that attribute's objectives and measures.
+/// The group code of a row whose sensitive value is unknown. The row counts in the loss, but not in
+/// the objectives and measures of that attribute.
 pub const UNKNOWN_GROUP: u32 = u32::MAX;
 
 /// The label of a row of a binary target: +1 if it is positive, −1 otherwise.
@@ -36,7 +37,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// An attribute all of whose groups are compared.
+    /// An attribute whose groups are all compared.
     pub fn new(name: impl Into<String>, groups: Vec<String>) -> Self {
         Self {
             name: name.into(),
@@ -45,7 +46,7 @@ impl Attribute {
         }
     }
 
-    /// Groups that are left out of some comparison or of all.
+    /// Groups that are left out of at least one comparison.
     pub fn left_out(&self) -> impl Iterator<Item = &String> {
         let SmallGroups {
             all,
@@ -60,18 +61,18 @@ impl Attribute {
     }
 }
 
-/// A categorical column as features: one indicator a level, none dropped.
+/// A categorical column as features: one indicator per category, with no category dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CategoricalFeature {
     /// Column name.
     pub column: String,
-    /// Level names, in the order of the features.
-    pub levels: Vec<String>,
+    /// Category names, in the order of the features.
+    pub categories: Vec<String>,
 }
 
-/// What the numbers in a row block mean.
+/// The meaning of the numbers in a row block.
 ///
-/// Parameters of a linear predictor are ordered: numeric features, then the levels of each
+/// Parameters of a linear predictor are ordered: numeric features, then the categories of each
 /// categorical column, then the intercept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
@@ -81,25 +82,25 @@ pub struct Schema {
     pub categorical: Vec<CategoricalFeature>,
     /// The sensitive attributes.
     pub attributes: Vec<Attribute>,
-    /// Labels a row: 1 for a binary target.
+    /// Labels per row: 1 for a binary target.
     pub n_outputs: usize,
 }
 
 impl Schema {
-    /// Bytes of memory that an encoded row takes: numbers and codes, label, weight and groups.
+    /// Memory per encoded row, in bytes: numbers and codes, label, weight and groups.
     pub fn row_bytes(&self) -> u64 {
         let numbers = (self.numeric.len() + 2) * size_of::<f64>();
         let codes = (self.categorical.len() + self.attributes.len()) * size_of::<u32>();
         (numbers + codes) as u64
     }
 
-    /// Number of features, one-hot levels counted, the intercept not.
+    /// Number of features, including one-hot categories, without the intercept.
     pub fn n_features(&self) -> usize {
         self.numeric.len()
             + self
                 .categorical
                 .iter()
-                .map(|c| c.levels.len())
+                .map(|c| c.categories.len())
                 .sum::<usize>()
     }
 
@@ -108,8 +109,8 @@ impl Schema {
         self.n_features()
     }
 
-    /// The feature index of a level that has no parameter (unseen in training): one past the
-    /// intercept. Kernels keep a coefficient of 0 there, so that no code needs a test.
+    /// The feature index of a category without a parameter (unseen in training): one past the
+    /// intercept. Kernels keep a coefficient of 0 there, so that they need not check codes.
     pub fn null_feature(&self) -> u32 {
         self.n_features() as u32 + 1
     }
@@ -121,7 +122,7 @@ impl Schema {
             .iter()
             .map(|c| {
                 let first = next;
-                next += c.levels.len() as u32;
+                next += c.categories.len() as u32;
                 first
             })
             .collect()
@@ -129,18 +130,19 @@ impl Schema {
 
     /// Feature names in the order of the parameters: `age`, …, `education=Bachelors`, ….
     pub fn feature_names(&self) -> Vec<String> {
-        let levels = self
-            .categorical
-            .iter()
-            .flat_map(|c| c.levels.iter().map(move |l| format!("{}={l}", c.column)));
-        self.numeric.iter().cloned().chain(levels).collect()
+        let categories = self.categorical.iter().flat_map(|c| {
+            c.categories
+                .iter()
+                .map(move |l| format!("{}={l}", c.column))
+        });
+        self.numeric.iter().cloned().chain(categories).collect()
     }
 }
 
 /// Encoded rows: the unit of all computation.
 ///
-/// Features lie row by row (a row's numbers and codes are used together), groups attribute by
-/// attribute (an objective looks at one attribute at a time).
+/// Features are stored row by row, because a row's numbers and codes are used together. Groups are
+/// stored attribute by attribute, because an objective uses one attribute at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowBlock {
     n_rows: usize,
@@ -156,9 +158,10 @@ pub struct RowBlock {
 /// The numbers and codes of rows.
 #[derive(Debug, Clone, PartialEq)]
 enum Features {
-    /// The block's own.
+    /// Stored in this block.
     Own { numeric: Vec<f64>, codes: Vec<u32> },
-    /// Those of rows of other blocks that have their own, by their numbers: a sample needs no copy.
+    /// Features of rows that are stored in other blocks, by row number, so that a sample needs no
+    /// copy.
     Of {
         blocks: Arc<[Arc<RowBlock>]>,
         rows: Vec<u32>,
@@ -166,10 +169,10 @@ enum Features {
 }
 
 impl RowBlock {
-    /// A block of checked rows.
+    /// Checks rows and makes a block of them.
     ///
     /// - `numeric`: n × numeric features, row by row, finite.
-    /// - `codes`: n × categorical columns, row by row; each is the index of the level's feature
+    /// - `codes`: n × categorical columns, row by row; each is the index of the category's feature
     ///   among all features, or [`Schema::null_feature`].
     /// - `labels`: n × outputs, row by row; −1 or +1 for a binary target.
     /// - `groups`: for each attribute n group codes, or [`UNKNOWN_GROUP`].
@@ -215,8 +218,8 @@ impl RowBlock {
             });
         }
         for (column, first) in schema.offsets().into_iter().enumerate() {
-            let levels = schema.categorical[column].levels.len() as u32;
-            let own = first..first + levels;
+            let categories = schema.categorical[column].categories.len() as u32;
+            let own = first..first + categories;
             let column_codes = codes.iter().skip(column).step_by(n_categorical.max(1));
             for (row, &code) in column_codes.enumerate() {
                 if !own.contains(&code) && code != schema.null_feature() {
@@ -270,7 +273,7 @@ impl RowBlock {
         }
     }
 
-    /// The feature indices of a row's categorical values, one a column.
+    /// The feature indices of a row's categorical values, one per column.
     #[inline(always)]
     pub fn codes(&self, row: usize) -> &[u32] {
         match &self.features {
@@ -287,12 +290,12 @@ impl RowBlock {
         &self.labels
     }
 
-    /// Group codes of an attribute, one a row.
+    /// Group codes of an attribute, one per row.
     pub fn groups(&self, attribute: usize) -> &[u32] {
         &self.groups[attribute]
     }
 
-    /// Weights, one a row.
+    /// Weights, one per row.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -304,8 +307,8 @@ impl RowBlock {
         }
     }
 
-    /// Rows of other blocks, by their numbers, in this order. Labels, groups and weights are copied, features
-    /// are not.
+    /// Selects rows of other blocks by number, in this order. Copies labels, groups and weights,
+    /// but not features.
     fn of_rows(blocks: &Arc<[Arc<Self>]>, numbers: &[usize]) -> Self {
         let first = &blocks[0];
         let place = |row: &usize| (&blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
@@ -337,7 +340,7 @@ impl RowBlock {
         }
     }
 
-    /// The same rows with features of their own.
+    /// The same rows, with their features stored in this block.
     fn owned(self) -> Self {
         if matches!(self.features, Features::Own { .. }) {
             return self;
@@ -385,7 +388,7 @@ fn finite(what: &'static str, values: &[f64], per_row: usize) -> Result<(), Erro
     }
 }
 
-/// Rows in blocks on this machine: in memory, or wherever else a later source keeps them.
+/// Access to encoded rows in blocks on this machine, in memory or from any other source.
 pub trait RowSource: Engine {
     /// Number of blocks; all but the last have [`BLOCK_ROWS`] rows.
     fn n_blocks(&self) -> usize {
@@ -393,7 +396,7 @@ pub trait RowSource: Engine {
     }
     /// A block, shared rather than copied if it is in memory.
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error>;
-    /// The rows of these numbers (from 0), in this order, as one block: a mini-batch.
+    /// The rows with these numbers (from 0), in this order, as one block: a mini-batch.
     fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error>;
 }
 
@@ -407,7 +410,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// A data set of these blocks; every block but the last must have [`BLOCK_ROWS`] rows.
+    /// A data set of these blocks; every block except the last must have [`BLOCK_ROWS`] rows.
     pub fn new(schema: Schema, blocks: Vec<RowBlock>) -> Result<Self, Error> {
         for (i, block) in blocks.iter().enumerate() {
             let last = i + 1 == blocks.len();
@@ -504,11 +507,11 @@ mod tests {
             categorical: vec![
                 CategoricalFeature {
                     column: "job".into(),
-                    levels: named(&["a", "b", "c"]),
+                    categories: named(&["a", "b", "c"]),
                 },
                 CategoricalFeature {
                     column: "town".into(),
-                    levels: named(&["x", "y"]),
+                    categories: named(&["x", "y"]),
                 },
             ],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
@@ -516,7 +519,7 @@ mod tests {
         }
     }
 
-    /// Row r of n has features and codes that can be told from r.
+    /// Rows whose features and codes identify their row number.
     fn rows(first: usize, n: usize) -> RowBlock {
         let range = first..first + n;
         RowBlock::new(
@@ -553,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_numeric_then_levels_then_intercept() {
+    fn parameters_are_numeric_then_categories_then_intercept() {
         let s = schema();
         assert_eq!(
             s.feature_names(),
@@ -567,7 +570,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn gather_gives_the_rows_asked_for(n in 1_usize..2500, picks in prop::collection::vec(0_usize..2500, 0..50)) {
+        fn gather_returns_the_requested_rows(n in 1_usize..2500, picks in prop::collection::vec(0_usize..2500, 0..50)) {
             let data = dataset(n);
             let picks: Vec<usize> = picks.into_iter().map(|p| p % n).collect();
             let block = data.gather(&picks).unwrap();
@@ -594,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_rows_are_refused_with_their_place() {
+    fn invalid_rows_are_rejected_with_their_position() {
         let block = |number: f64, code: u32, group: u32, weight: f64| {
             RowBlock::new(
                 &schema(),

@@ -1,4 +1,4 @@
-//! Decisions of many models on the same rows, and how often they fall in each cell of rows.
+//! Decisions of many models on the same rows, and their counts in each cell of rows.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::contrast::Cell;
-use crate::lanes::{LANES, Lanes, ZERO, vectorised};
+use crate::lanes::{LANES, Lanes, ZERO, vectorized};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, Points, RowSource, Schema};
 
-/// A share of people that a requirement or an interval is about.
+/// A rate that a requirement or an interval is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rate {
-    /// Selected among all.
+    /// Share selected among all rows.
     Selection,
-    /// Not selected among those labeled positive.
+    /// Share not selected among rows labeled positive.
     FalseNegative,
-    /// Selected among those labeled negative.
+    /// Share selected among rows labeled negative.
     FalsePositive,
-    /// Decided as labeled, among all.
+    /// Share of all rows with a decision that matches the label.
     Accuracy,
 }
 
@@ -52,7 +52,8 @@ impl Rate {
     }
 }
 
-/// Which regions of rows are counted: all rows first, then the groups of each attribute.
+/// The regions of the groups of an attribute. Regions count all rows first, then the groups of each
+/// attribute.
 pub fn regions_of(schema: &Schema, attribute: usize) -> std::ops::Range<usize> {
     let before: usize = schema.attributes[..attribute]
         .iter()
@@ -70,11 +71,11 @@ pub fn n_regions(schema: &Schema) -> usize {
         .sum::<usize>()
 }
 
-/// Decisions of models on rows, one bit for each, with what a row counts for.
+/// Decisions of models on rows, one bit each, with the weights and the regions of the rows.
 #[derive(Debug, Clone)]
 pub struct Decisions {
     pub(crate) n_models: usize,
-    /// Words of 32 models for each row, in the order of the strata.
+    /// Words of 32 models per row, in the order of the strata.
     pub(crate) bits: Vec<u32>,
     /// Weights in the same order; 1 for all if the rows are not weighted.
     pub(crate) weights: Vec<f64>,
@@ -85,11 +86,11 @@ pub struct Decisions {
 /// Rows with the same label and the same groups, next to each other.
 #[derive(Debug, Clone)]
 pub(crate) struct Stratum {
-    /// Where they end.
+    /// The end of their range.
     pub(crate) end: usize,
     /// 1 if labeled positive.
     pub(crate) label: usize,
-    /// The regions they are in.
+    /// The regions that contain them.
     pub(crate) regions: Vec<usize>,
 }
 
@@ -123,7 +124,7 @@ impl Facts {
     }
 }
 
-/// The same rows, whatever their features are.
+/// Compares rows without their features.
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
         self.schema.attributes == other.schema.attributes
@@ -155,9 +156,10 @@ impl Decisions {
         Ok(Self::sorted(&Facts::of(rows)?, &words, models.len()))
     }
 
-    /// Decisions of the models of several sources on the same rows, which each source may encode in its own
-    /// way, and the number of each source's first model; models between those of two sources select nobody.
-    /// `None` if the sources differ in the labels, weights or groups of their rows.
+    /// Decisions of the models of several sources on the same rows, which each source may encode in
+    /// its own way, and the number of each source's first model. Models between those of two
+    /// sources select no rows. `None` if the sources differ in the labels, weights or groups of
+    /// their rows.
     pub fn paired(
         predictor: &dyn Predictor,
         sources: &[(&dyn RowSource, &Points)],
@@ -185,7 +187,8 @@ impl Decisions {
             weights,
         } = facts;
         let (n, n_words) = (keys.len(), words.len());
-        // Rows that all models decide alike lie next to each other, so that they are redrawn together.
+        // Rows with the same decisions of all models are adjacent, so that they are redrawn
+        // together.
         let pattern = |row: usize| words.iter().map(move |words| words[row]);
         let mut order: Vec<usize> = (0..n).collect();
         order.par_sort_by(|a, b| {
@@ -223,20 +226,20 @@ impl Decisions {
         }
     }
 
-    /// The decisions on some rows of several sources, counted through one after the other; a row may be
-    /// taken more than once.
+    /// The decisions on some rows of several sources, which are numbered one source after the
+    /// other. A row may be taken more than once.
     ///
     /// # Panics
-    /// If a row is beyond the last, or the sources are not about the same models and regions.
+    /// If a row is past the last one, or if the sources differ in their models or regions.
     pub fn gathered(sources: &[&Self], rows: &[usize]) -> Self {
         let first = sources[0];
         assert!(
             sources
                 .iter()
                 .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions),
-            "decisions of other models or regions"
+            "the sources must have the same models and regions"
         );
-        // By label and regions, the rows with their sources.
+        // The rows with their sources, by label and regions.
         let mut strata: BTreeMap<_, Vec<(usize, usize)>> = BTreeMap::new();
         for &row in rows {
             let (mut source, mut at) = (0, row);
@@ -288,12 +291,12 @@ impl Decisions {
         self.n_models
     }
 
-    /// Words for each row.
+    /// Number of words per row.
     pub(crate) fn n_words(&self) -> usize {
         self.n_models.div_ceil(LANES)
     }
 
-    /// The strata with the rows they begin and end at.
+    /// The strata with their ranges of rows.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (&Stratum, std::ops::Range<usize>)> {
         let mut start = 0;
         self.strata.iter().map(move |stratum| {
@@ -303,7 +306,7 @@ impl Decisions {
         })
     }
 
-    /// How many rows each model selects in each region, by label.
+    /// Counts the rows that each model selects in each region, by label.
     pub fn tallies(&self) -> Tallies {
         let n_words = self.n_words();
         let mut tallies = Tallies {
@@ -347,8 +350,8 @@ impl Decisions {
     }
 }
 
-vectorised! {
-    /// One bit for each score of a row that is not below 0.
+vectorized! {
+    /// Sets one bit for each score of a row that is at least 0.
     fn selected(scores: &[Lanes], used: u32, words: &mut [u32]) {
         for (scores, word) in scores.iter().zip(words) {
             let mut bits = 0;
@@ -386,12 +389,12 @@ fn selected_words(
 }
 
 /// Sums of weights and of squared weights of the rows that each model selects, by region and label
-/// (negative, positive): all that tests and closed-form intervals need, and no row.
+/// (negative, positive). Tests and closed-form intervals need only these sums, no rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tallies {
-    /// For each region and label Σw and Σw² of all rows.
+    /// For each region and label, Σw and Σw² of all rows.
     pub totals: Vec<[[f64; 2]; 2]>,
-    /// The same of the rows that a model selects, for each model.
+    /// The same sums of the rows that each model selects.
     pub selected: Vec<Vec<[[f64; 2]; 2]>>,
 }
 
@@ -401,7 +404,7 @@ impl Tallies {
         self.selected.len()
     }
 
-    /// A model's cell of a rate in a region.
+    /// The cell of a model's rate in a region.
     pub fn cell(&self, model: usize, rate: Rate, region: usize) -> Cell {
         let of = |which: usize| {
             let pick = |sums: &[[f64; 2]; 2]| [sums[0][which], sums[1][which]];

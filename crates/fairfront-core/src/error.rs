@@ -1,35 +1,35 @@
 use crate::grouped;
 
-/// What can be wrong with rows handed to this crate, or with problems and objectives of others.
+/// Errors in rows passed to this crate, and errors of problems and objectives.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An array does not have the length its shape asks for.
+    /// The length of an array does not match its shape.
     #[error("{what}: expected {} values, found {}", grouped(*.expected), grouped(*.found))]
     Shape {
-        /// Which array.
+        /// The array.
         what: &'static str,
-        /// The length the shape asks for.
+        /// The length that the shape requires.
         expected: usize,
-        /// The length it has.
+        /// The actual length.
         found: usize,
     },
     /// A feature, label or weight is NaN or infinite, or a weight is negative.
     #[error("{what} of row {} is {value}; it must be {rule}", grouped(row + 1))]
     Value {
-        /// Which array.
+        /// The array.
         what: &'static str,
         /// Row within the block, from 0.
         row: usize,
         /// The value found.
         value: f64,
-        /// What was asked of it.
+        /// The rule that the value breaks.
         rule: &'static str,
     },
     /// A feature index or group code points outside its range.
     #[error("{what} of row {} is {code}; the largest allowed is {largest}", grouped(row + 1))]
     Code {
-        /// Which array.
+        /// The array.
         what: &'static str,
         /// Row within the block, from 0.
         row: usize,
@@ -38,27 +38,27 @@ pub enum Error {
         /// The largest code allowed.
         largest: usize,
     },
-    /// A row or block number beyond the end.
+    /// A row or block number is past the end.
     #[error("{what} {index} does not exist: there are {}", grouped(*.count))]
     OutOfRange {
         /// "row" or "block".
         what: &'static str,
-        /// The index asked for, from 0.
+        /// The requested index, from 0.
         index: usize,
-        /// How many there are.
+        /// Number of rows or blocks.
         count: usize,
     },
-    /// The roots of an objective that is not made of squares.
+    /// Roots were requested of an objective that is not made of squares.
     #[error("objective {} is not made of covariances", .0 + 1)]
     NoRoots(usize),
-    /// Second derivatives of a loss that has none.
+    /// Second derivatives were requested of a loss that has none.
     #[error("the loss has no second derivatives")]
     NoSecondOrder,
-    /// Work was asked to stop before it had a result.
-    #[error("stopped before a model was found")]
+    /// The work was stopped before it had a result.
+    #[error("the solver stopped before it found a model")]
     Stopped,
-    /// What a problem or an objective of somebody else says went wrong: a callable, a file, a device.
-    /// It is handed on as it is, so that whoever knows its type gets it back.
+    /// An error of a caller's own problem or objective: a callable, a file, a device. It is passed
+    /// on unchanged, so that a caller that knows its type gets it back.
     #[error(transparent)]
     Custom(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -17,10 +17,11 @@ use crate::problem::{
     SecondOrderFacet, TemperatureFacet,
 };
 
-/// Parameters up to which dense second derivatives are used.
+/// The largest number of parameters for which dense second derivatives are used.
 pub const MOST_DENSE: usize = 1_000;
 
-/// Predictor, objectives and an engine with rows: values and gradients for many points at once.
+/// A problem made of a predictor, objectives and an engine with rows. It computes values and
+/// gradients for many points at once.
 pub struct FairProblem {
     engine: Arc<dyn Engine>,
     predictor: Arc<dyn Predictor>,
@@ -29,11 +30,11 @@ pub struct FairProblem {
     /// The problem of a convex loss that stands in for the first objective, and the number to add to the
     /// intercept of its minimizer.
     stand_in: Option<(Arc<FairProblem>, f64)>,
-    /// Found when first asked for.
+    /// Computed on first use.
     label_means: OnceLock<[bound::LabelMean; 2]>,
 }
 
-/// An objective with the numbers that these rows fix.
+/// An objective with the numbers that depend only on the rows.
 #[derive(Clone)]
 struct Prepared {
     objective: Arc<dyn Objective>,
@@ -45,9 +46,9 @@ struct Prepared {
 /// Weights of the rows that take part in an objective.
 #[derive(Clone)]
 struct Weights {
-    /// Of all of them, never 0.
+    /// Their total weight, never 0.
     total: f64,
-    /// Their shares by label and group; none for statistics of the caller's own.
+    /// Their shares by label and group; empty for the caller's own statistics.
     shares: Vec<f64>,
 }
 
@@ -63,7 +64,7 @@ impl Weights {
         }
     }
 
-    /// The weights of a sample as estimates of those of all rows, whose total is this.
+    /// The weights of a sample as estimates of the weights of all rows, which add up to `total`.
     fn with_total(&self, total: f64) -> Self {
         let factor = self.total / total;
         Self {
@@ -75,14 +76,14 @@ impl Weights {
 
 struct LinearMeans {
     at_zero: Vec<f64>,
-    /// For each mean a vector of `n_params`.
+    /// For each mean, a vector of `n_params` values.
     slopes: Vec<Vec<f64>>,
 }
 
 /// Sums of the statistics of some objectives.
 #[derive(Default)]
 struct Sums {
-    /// Of each objective.
+    /// One entry per objective.
     weights: Vec<Weights>,
     /// Point by point, objective by objective.
     values: Vec<f64>,
@@ -90,7 +91,7 @@ struct Sums {
 }
 
 impl FairProblem {
-    /// A problem. The first objective is the loss: its minimizer is the unmitigated model.
+    /// Makes a problem. The first objective is the loss: its minimizer is the unmitigated model.
     pub fn new(
         engine: Arc<dyn Engine>,
         predictor: Box<dyn Predictor>,
@@ -100,7 +101,7 @@ impl FairProblem {
         Self::of_shared(engine, Arc::from(predictor), objectives)
     }
 
-    /// The same of a predictor and objectives that others hold too.
+    /// Makes a problem from a predictor and objectives that are shared with others.
     pub fn of_shared(
         engine: Arc<dyn Engine>,
         predictor: Arc<dyn Predictor>,
@@ -127,7 +128,7 @@ impl FairProblem {
         Ok(problem)
     }
 
-    /// Other objectives of the same predictor on the same rows.
+    /// A problem with other objectives and the same predictor and rows.
     fn with(&self, objectives: Vec<Prepared>, stand_in: Option<(Arc<Self>, f64)>) -> Self {
         Self {
             engine: Arc::clone(&self.engine),
@@ -149,8 +150,8 @@ impl FairProblem {
         self.objectives.iter().map(|o| o.objective.as_ref())
     }
 
-    /// For each objective whether these rows give it a meaning: at least two compared groups with weight
-    /// among the rows that it compares them on.
+    /// For each objective, whether it is meaningful on these rows: at least two compared groups
+    /// have weight among the rows on which it compares them.
     pub fn meaningful_on(&self, rows: &dyn Engine) -> Result<Vec<bool>, Error> {
         let mut meaningful = Vec::with_capacity(self.objectives.len());
         for objective in self.objectives() {
@@ -177,7 +178,7 @@ impl FairProblem {
         Ok(meaningful)
     }
 
-    /// The same predictor and objectives on other rows of the same schema.
+    /// Values of the objectives on other rows with the same schema.
     pub fn values_on(&self, rows: &dyn Engine, points: &Points) -> Result<Vec<f64>, Error> {
         self.values_with(rows, &self.every(), points)
     }
@@ -214,8 +215,9 @@ impl FairProblem {
         })
     }
 
-    /// For statistics that are linear in the score, and a linear predictor: E[s] is affine in x, its value at 0
-    /// and its gradient say all. The weights of the rows that take part come with them.
+    /// For statistics that are linear in the score and a linear predictor, E[s] is affine in x, so
+    /// that its value at 0 and its gradient determine it. Also returns the weights of the rows that
+    /// take part.
     fn linear_means(
         &self,
         statistics: &Statistics<'_>,
@@ -291,7 +293,7 @@ impl FairProblem {
         })
     }
 
-    /// For each point the gradient of Σ slope · sum.
+    /// For each point, the gradient of Σ slope · sum.
     fn pull_back(
         &self,
         statistics: &[Statistics<'_>],
@@ -310,12 +312,12 @@ impl FairProblem {
         self.engine.sum(&pass)
     }
 
-    /// Adds the penalty and its gradient.
+    /// Returns the penalty and adds its gradient.
     fn add_penalty(&self, lambda: f64, point: &[f64], gradient: Option<&mut [f64]>) -> f64 {
         if lambda == 0.0 {
             return 0.0;
         }
-        let range = self.predictor.penalised(self.engine.schema());
+        let range = self.predictor.penalized(self.engine.schema());
         let c = &point[range.clone()];
         if let Some(gradient) = gradient {
             for (g, c) in gradient[range].iter_mut().zip(c) {
@@ -385,7 +387,7 @@ impl Prepared {
         self.objective.outer(&means, slope)
     }
 
-    /// h at the means of a point that need no rows, and its slopes.
+    /// h and its slopes at the means of a point, which need no rows.
     fn of_linear(
         &self,
         linear: &LinearMeans,
@@ -415,7 +417,7 @@ impl Prepared {
         Ok(gradients)
     }
 
-    /// h where all means are 0, and its slopes, which are the same everywhere.
+    /// h with all means at 0, and its slopes, which are the same everywhere.
     fn affine(&self) -> Result<(f64, Vec<f64>), Error> {
         let k = match self.objective.statistics() {
             Statistics::Own(own) => own.n_means(),

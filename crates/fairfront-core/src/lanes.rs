@@ -1,21 +1,21 @@
-//! Many points side by side: the inner loops of everything.
+//! Arithmetic on many points side by side, for all inner loops.
 //!
-//! A tile is a few rows times [`LANES`] points; one row's scores of all points lie next to each
-//! other, so that one instruction works on several points. Only additions, multiplications and
-//! divisions in a fixed order are used, never a fused multiply-add, so that the same numbers come
-//! out of every instruction set, in double precision and in single precision.
+//! A tile is a few rows times [`LANES`] points. A row's scores for all points are adjacent, so that
+//! one instruction processes several points. The code uses only additions, multiplications and
+//! divisions in a fixed order, never a fused multiply-add. Therefore every instruction set gives
+//! the same numbers, in double and in single precision.
 
 #![expect(
     clippy::inline_always,
-    reason = "these must be compiled with the instruction set of their callers"
+    reason = "these must be compiled for the instruction set of their callers"
 )]
 
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// Points that are worked on side by side.
+/// Number of points that are processed side by side.
 pub const LANES: usize = 32;
 
-/// One number for each of the points of a block.
+/// One number per point of a block.
 pub type Lanes = [f64; LANES];
 
 /// A row of zeros.
@@ -23,9 +23,9 @@ pub(crate) const ZERO: Lanes = [0.0; LANES];
 
 /// Runs an inlined function compiled for the widest instruction set of this machine.
 ///
-/// `vectorised! { pub(crate) fn name<const W: usize, T: Real>(arguments) { body } }`, where both parameters
-/// may be left out.
-macro_rules! vectorised {
+/// `vectorized! { pub(crate) fn name<const W: usize, T: Real>(arguments) { body } }`; both generic
+/// parameters are optional.
+macro_rules! vectorized {
     ($(#[$meta:meta])* $vis:vis fn $name:ident $(<const $w:ident: usize $(, $t:ident: $b:ident)?>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$meta])*
         $vis fn $name $(<const $w: usize $(, $t: $b)?>)?($($arg: $ty),*) {
@@ -60,9 +60,9 @@ macro_rules! vectorised {
         }
     };
 }
-pub(crate) use vectorised;
+pub(crate) use vectorized;
 
-/// The numbers of a tile: double precision, or single precision for passes over samples.
+/// The number type of a tile: double precision, or single precision for samples and rough passes.
 pub(crate) trait Real:
     Copy
     + PartialOrd
@@ -79,19 +79,20 @@ pub(crate) trait Real:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// Whether scores that double precision holds may be too large.
+    /// Whether scores that fit in double precision may overflow.
     const IS_SINGLE: bool;
-    /// Tiles whose sums are made in this precision before they are added in double precision.
+    /// Number of tiles summed in this precision before their sums are added in double precision.
     const TILES: usize;
     /// The nearest number of this precision.
     fn of(x: f64) -> Self;
     /// The number in double precision.
     fn wide(self) -> f64;
-    /// Its size.
+    /// Its absolute value.
     fn abs(self) -> Self;
-    /// The larger of two.
+    /// The larger of two numbers.
     fn max(self, other: Self) -> Self;
-    /// e^(−a) for a ≥ 0, to about one unit in the last place; 0 where e^(−a) would be too small.
+    /// e^(−a) for a ≥ 0, to about one unit in the last place. Arguments above 708 (87 in single
+    /// precision) count as that limit, where e^(−a) is close to the smallest normal number.
     fn exp_minus(self) -> Self;
     /// ln(1 + e) for 0 ≤ e ≤ 1, to about two units in the last place.
     fn log_one_plus(self) -> Self;
@@ -127,15 +128,16 @@ impl Real for f64 {
     fn exp_minus(self) -> Self {
         /// 1.5 · 2⁵²: adding it rounds to a whole number, which is then in the low bits.
         const ROUND: f64 = 6_755_399_441_055_744.0;
-        /// ln 2 in two parts; the first has zeros at its end, so that k times it is exact.
+        /// ln 2 in two parts; the first has trailing zeros, so that k times it is exact.
         const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
         const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
         let x = -self.min(708.0);
         let shifted = x * std::f64::consts::LOG2_E + ROUND;
         let k = shifted - ROUND;
         let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-        // Taylor's series; |r| ≤ ln 2 / 2 makes the first term left out 2e-16. In pairs, and pairs of
-        // pairs: nearly as exact as in a row, and half as long to wait for.
+        // Taylor series; since |r| ≤ ln 2 / 2, the first omitted term is at most 2e-16. Summing in
+        // pairs, and pairs of pairs, is nearly as precise as summing in order and has half the
+        // latency.
         let (r2, a0, a1) = (r * r, 1.0 + r, 0.5 + r * (1.0 / 6.0));
         let a2 = 1.0 / 24.0 + r * (1.0 / 120.0);
         let a3 = 1.0 / 720.0 + r * (1.0 / 5_040.0);
@@ -145,7 +147,7 @@ impl Real for f64 {
         let low = (a0 + a1 * r2) + (a2 + a3 * r2) * r4;
         let high = (a4 + a5 * r2) + r4 * (1.0 / 479_001_600.0);
         let p = low + high * (r4 * r4);
-        // 2^k through the exponent's bits.
+        // 2^k from the bits of the exponent.
         let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
         p * power
     }
@@ -174,8 +176,8 @@ impl Real for f64 {
 impl Real for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
-    /// 1,024 rows: few enough that rounding stays far below the error of any sample.
     const IS_SINGLE: bool = true;
+    /// 1,024 rows: few enough that rounding stays far below the error of any sample.
     const TILES: usize = 16;
 
     #[inline(always)]

@@ -1,28 +1,28 @@
-//! The numerical ground of fairfront: row blocks, predictors, objectives, problems and measures.
+//! The numerical core of fairfront: row blocks, predictors, objectives, problems and measures.
 //!
-//! Most users want the `fairfront` crate. This one reads no files and prints nothing; it holds what
-//! every solver and every reader of data share.
+//! Most users want the `fairfront` crate. This one reads no files and prints nothing; it contains
+//! the code that solvers and data readers share.
 //!
 //! - [`Dataset`] and [`RowBlock`]: encoded rows, labels, groups and weights, in blocks of fixed size.
-//! - [`Engine`]: the only code that passes over rows; a [`Pass`] describes the sums that are wanted.
+//! - [`Engine`]: the only code that passes over rows; a [`Pass`] describes the requested sums.
 //! - [`Predictor`] and [`Objective`]: scores of rows, and smooth functions of their sample means.
-//! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
-//! - [`measure`]: what a person reads about models, accuracy and rates by group.
-//! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
+//! - [`Problem`]: the interface that solvers see; [`FairProblem`] builds it from rows, predictor and objectives.
+//! - [`measure`]: measures of models, such as accuracy and rates by group.
+//! - [`better_thresholds`]: the same models with thresholds that improve the measures.
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
-//! - [`calibrate`]: how scores become probabilities that fit; [`measure_calibrated`]: how good these are.
+//! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
-//! - [`Message`]: words, settings and remedies, which each program renders in its own [`Wording`].
-//! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
+//! - [`Message`]: words, settings and remedies, which each program renders with its own [`Wording`].
+//! - [`Cholesky`]: the small dense factorization that statistics and solvers share.
 //!
-//! A problem on three rows, its values and its gradients:
+//! A problem on three rows, and its values:
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use fairfront_core::{
-//!     Attribute, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Points, Problem, RowBlock, Schema,
+//!     Attribute, Covariance, Dataset, FairProblem, Condition, Linear, LogLoss, Points, Problem, RowBlock, Schema,
 //! };
 //!
 //! let sex = Attribute::new("sex", vec!["F".into(), "M".into()]);
@@ -35,13 +35,13 @@
 //! let (incomes, labels) = (vec![1.0, 2.0, 4.0], vec![-1.0, 1.0, 1.0]);
 //! let block = RowBlock::new(&schema, incomes, vec![], labels, vec![vec![0, 0, 1]], vec![1.0; 3])?;
 //! let rows = Dataset::new(schema, vec![block])?;
-//! let covariance = Covariance::new(Kind::DisparateImpact, 0, &sex);
+//! let covariance = Covariance::new(Condition::All, 0, &sex);
 //! let problem = FairProblem::new(
 //!     Arc::new(rows),
 //!     Box::new(Linear),
 //!     vec![Box::new(LogLoss { lambda: 0.0 }), Box::new(covariance)],
 //! )?;
-//! // One coefficient and the intercept; with both 0, every probability is a half and groups do not differ.
+//! // One coefficient and the intercept. If both are 0, every probability is 0.5 and groups do not differ.
 //! let points = Points::from_vec(2, vec![0.0, 0.0]);
 //! let values = problem.values(&points)?;
 //! assert!((values[0] - 2f64.ln()).abs() < 1e-12 && values[1] == 0.0);
@@ -90,7 +90,7 @@ pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Costs, Measure, Measures, measure};
 pub use message::{Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, with};
 pub use objective::{
-    Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, Means, MutualInformation,
+    Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, Means, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,
     Temperature,
 };

@@ -6,7 +6,7 @@ use crate::predictor::Predictor;
 use crate::probability::Probabilities;
 use crate::{Attribute, Error, Points, Schema, SmallGroups};
 
-/// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
+/// Weighted counts of decisions; Ŷ = +1 if φ ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Confusion {
     /// Ŷ = +1, Y = +1.
@@ -19,18 +19,18 @@ pub struct Confusion {
     pub false_negatives: f64,
 }
 
-/// a / b; `None` where there is nothing to divide by.
+/// a / b; `None` unless b is above 0.
 pub(crate) fn share(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
 impl Confusion {
-    /// All rows.
+    /// Weight of all rows.
     pub fn count(&self) -> f64 {
         self.true_positives + self.false_positives + self.true_negatives + self.false_negatives
     }
 
-    /// Those of two lots of rows together.
+    /// The counts of two sets of rows together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Confusion {
         }
     }
 
-    /// Share of right decisions; `None` without rows.
+    /// Share of correct decisions; `None` without rows.
     pub fn accuracy(&self) -> Option<f64> {
         share(self.true_positives + self.true_negatives, self.count())
     }
@@ -60,7 +60,7 @@ impl Confusion {
         share(self.true_positives + self.false_positives, self.count())
     }
 
-    /// Share of Y = +1 among Ŷ = +1; `None` if nobody is selected.
+    /// Share of Y = +1 among Ŷ = +1; `None` if no row is selected.
     pub fn precision(&self) -> Option<f64> {
         let selected = self.true_positives + self.false_positives;
         share(self.true_positives, selected)
@@ -85,27 +85,27 @@ impl Confusion {
     }
 }
 
-/// What a person reads about a model on some rows.
+/// Measures of a model on some rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measures {
     /// Over all rows.
     pub overall: Confusion,
     /// Plain log loss of the scores, neither penalized nor calibrated; `None` without rows.
     pub log_loss: Option<f64>,
-    /// For each attribute each group; rows of unknown group are in `overall` only.
+    /// Counts by attribute and group; rows of unknown group are only in `overall`.
     pub groups: Vec<Vec<Confusion>>,
-    /// For each attribute the groups that are left out of differences and ratios.
+    /// For each attribute, the groups that are left out of differences and ratios.
     pub small: Vec<SmallGroups>,
-    /// Measures of the calibrated probabilities, if they were asked for.
+    /// Measures of the calibrated probabilities, if requested.
     pub probabilities: Option<Probabilities>,
 }
 
-/// The costs of wrong decisions: what each one counts in an error rate.
+/// The costs of wrong decisions in an error rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// Of selecting a row whose label is negative.
+    /// Cost of selecting a row whose label is negative.
     pub false_positive: f64,
-    /// Of not selecting a row whose label is positive.
+    /// Cost of not selecting a row whose label is positive.
     pub false_negative: f64,
 }
 
@@ -145,7 +145,7 @@ impl Costs {
         sound(self.false_positive) && sound(self.false_negative)
     }
 
-    /// The mean cost of deciding equally about these rows, the cheaper way.
+    /// The mean cost of the same decision for all rows, whichever decision is cheaper.
     pub fn of_no_model(self, positive: f64, negative: f64) -> Option<f64> {
         let all_selected = self.false_positive * negative;
         let none_selected = self.false_negative * positive;
@@ -175,7 +175,7 @@ pub enum Measure {
         /// Position of the attribute in the schema.
         attribute: usize,
     },
-    /// The larger of the two before.
+    /// The larger of the differences between true positive rates and between false positive rates.
     EqualizedOdds {
         /// Position of the attribute in the schema.
         attribute: usize,
@@ -188,7 +188,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The name of the measure that is no column of a run: there it is the accuracy.
+    /// The name of the error rate, which is not a column of a run; runs contain the accuracy
+    /// instead.
     pub const ERROR_RATE: &'static str = "1 - accuracy";
 
     /// The canonical name: `demographic_parity_difference(sex)`.
@@ -206,7 +207,7 @@ impl Measure {
         format!("{name}({})", schema.attributes[attribute].name)
     }
 
-    /// Its value; `None` where the rows cannot give it.
+    /// Its value; `None` if it is undefined on the rows.
     pub fn of(self, measures: &Measures) -> Option<f64> {
         match self {
             Self::ErrorRate(Costs::EQUAL) => measures.overall.accuracy().map(|a| 1.0 - a),
@@ -227,8 +228,8 @@ impl Measure {
     }
 }
 
-/// The mutual information, in nats, of a group and an event that has these rates in groups of these
-/// shares.
+/// The mutual information, in nats, of a group and an event that has these rates in groups with
+/// these shares.
 pub(crate) fn information(rates: &[f64], shares: &[f64]) -> f64 {
     let overall: f64 = rates.iter().zip(shares).map(|(r, p)| r * p).sum();
     let term = |part: f64, whole: f64| match part > 0.0 && whole > 0.0 {
@@ -236,12 +237,12 @@ pub(crate) fn information(rates: &[f64], shares: &[f64]) -> f64 {
         false => 0.0,
     };
     let of_group = |(r, p): (&f64, &f64)| p * (term(*r, overall) + term(1.0 - r, 1.0 - overall));
-    // Rounding alone could make it negative.
+    // Only rounding could make it negative.
     rates.iter().zip(shares).map(of_group).sum::<f64>().max(0.0)
 }
 
 impl Measures {
-    /// Measures of no rows under a schema.
+    /// Measures without rows, for these attributes.
     pub fn empty(attributes: &[Attribute]) -> Self {
         Self {
             overall: Confusion::default(),
@@ -294,13 +295,13 @@ impl Measures {
         self.difference(attribute, None, Confusion::selection_rate)
     }
 
-    /// Smallest over largest selection rate; `None` where nobody is selected.
+    /// Smallest over largest selection rate; `None` if no row is selected.
     pub fn demographic_parity_ratio(&self, attribute: usize) -> Option<f64> {
         let (high, low) = self.extremes(attribute, None, Confusion::selection_rate)?;
         share(low, high)
     }
 
-    /// Largest minus smallest false negative rate (or, the same, true positive rate).
+    /// Largest minus smallest false negative rate (equivalently, true positive rate).
     pub fn equal_opportunity_difference(&self, attribute: usize) -> Option<f64> {
         self.difference(attribute, Some(1.0), Confusion::false_negative_rate)
     }
@@ -326,7 +327,7 @@ impl Measures {
         (!groups.is_empty()).then(|| information(&rates, &shares))
     }
 
-    /// The measures of two lots of rows together.
+    /// The measures of two sets of rows together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let (a, b) = (self.overall.count(), other.overall.count());
@@ -342,7 +343,7 @@ impl Measures {
             },
             groups: groups.map(add).collect(),
             small: self.small.clone(),
-            // An area under the curve is no sum over rows.
+            // An area under the curve is not a sum over rows.
             probabilities: None,
         }
     }
@@ -393,8 +394,8 @@ impl Measures {
         names
     }
 
-    /// All measures; `None` for those that these rows cannot give. The log loss is that of the calibrated
-    /// probabilities, if these were asked for.
+    /// All measures; `None` for those that are undefined on these rows. The log loss is that of the
+    /// calibrated probabilities, if these were requested.
     pub fn values(&self) -> Vec<Option<f64>> {
         let probabilities = self.probabilities.as_ref();
         let quality = probabilities.map(|p| p.overall).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Messages that name settings as data, so that each program can put them in its own words.
+//! Messages that name settings as data, so that each program can render them in its own terms.
 //!
-//! A [`Message`] is made of words, of settings ([`Name`], [`Setting`]), of asides and of remedies. The
-//! command turns the setting `missing` with the value `keep` into a flag, Python into a keyword argument;
-//! each does so by its own [`Wording`]. [`Display`](fmt::Display) uses the neutral names.
+//! A [`Message`] consists of words, settings ([`Name`], [`Setting`]), asides and remedies. Each
+//! program renders settings with its own [`Wording`]: the command turns the setting `missing` with
+//! the value `keep` into a flag, Python into a keyword argument. [`Display`](fmt::Display) uses the
+//! neutral names.
 //!
 //! ```
 //! use fairfront_core::{Name, Message, Setting, Wording, say, with};
@@ -58,7 +59,7 @@ impl Name {
         }
     }
 
-    /// A setting of another command than the one that the message is about.
+    /// A setting of a command other than the one that the message is about.
     #[must_use]
     pub const fn in_command(self, command: &'static str) -> Self {
         Self {
@@ -67,7 +68,7 @@ impl Name {
         }
     }
 
-    /// The command, if the name belongs to a certain one.
+    /// The command that the name belongs to, if any.
     pub fn command(self) -> Option<&'static str> {
         self.command
     }
@@ -83,7 +84,7 @@ impl Name {
         Setting::from(self).is(value)
     }
 
-    /// The setting for a column, an attribute or another thing with a name.
+    /// The setting for a column, an attribute or anything else with a name.
     #[must_use]
     pub fn of(self, key: impl Into<String>) -> Setting {
         self.of_all([key])
@@ -100,7 +101,7 @@ impl Name {
     }
 }
 
-/// A setting, perhaps with the columns it is for and the value it is to have.
+/// A setting, optionally with the columns it applies to and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     name: Name,
@@ -109,7 +110,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The same with a value.
+    /// The same setting with a value.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "literals and numbers read better without a reference"
@@ -125,7 +126,7 @@ impl Setting {
         self.name
     }
 
-    /// The columns or other named things that it is for.
+    /// The columns or other named things that it applies to.
     pub fn keys(&self) -> &[String] {
         &self.keys
     }
@@ -142,9 +143,9 @@ impl From<Name> for Setting {
     }
 }
 
-/// The words that a program has for settings.
+/// The words that a program uses for settings.
 pub trait Wording: fmt::Debug + Sync {
-    /// A setting as the reader writes it; `None` if the reader does not have it.
+    /// The setting as users of the program write it; `None` if the program does not have it.
     fn setting(&self, setting: &Setting) -> Option<String>;
 }
 
@@ -175,24 +176,25 @@ impl Wording for Neutral {
     }
 }
 
-/// A line for people: a problem with its remedies, or a note.
+/// A message for users: a problem with its remedies, or a note.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message(Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Words(String),
-    /// Settings with the word that joins the last two. The reader needs one of them.
+    /// Settings with the word that joins the last two. The program needs to have one of them.
     Settings(Vec<Setting>, &'static str),
-    /// Left out if the reader does not have its settings.
+    /// Left out if the program does not have its settings.
     Aside(Message),
-    /// Something to do, left out if the reader cannot. Remedies in a row are alternatives.
+    /// An action, left out if the program does not have its settings. Consecutive remedies are
+    /// alternatives.
     Remedy(Message),
 }
 
 impl Message {
-    /// The message in the words of a program. Remedies and asides that need a setting which the program does
-    /// not have are left out; anywhere else, such a setting has its neutral name.
+    /// Renders the message for a program. Remedies and asides that need a setting that the program
+    /// does not have are left out; anywhere else, such a setting has its neutral name.
     pub fn render(&self, wording: &dyn Wording) -> String {
         let named = |setting: &Setting| {
             let own = wording.setting(setting);
@@ -201,7 +203,7 @@ impl Message {
         self.written(&named, wording).unwrap_or_default()
     }
 
-    /// The same message as words alone.
+    /// The same message, rendered to words only.
     #[must_use]
     pub fn worded(&self, wording: &dyn Wording) -> Self {
         self.render(wording).into()
@@ -243,7 +245,7 @@ impl Message {
         Some(text)
     }
 
-    /// The same message with a column or attribute under another name, in words (where names stand in double
+    /// The same message with a column or attribute renamed, in words (where names are in double
     /// quotes) and in settings.
     #[must_use]
     pub fn renamed(mut self, old: &str, new: &str) -> Self {
@@ -264,12 +266,12 @@ impl Message {
         self
     }
 
-    /// Adds to the end.
+    /// Appends a message.
     pub fn push(&mut self, more: impl Into<Self>) {
         self.0.extend(more.into().0);
     }
 
-    /// Adds something that the reader can do instead.
+    /// Appends a remedy.
     pub fn push_remedy(&mut self, remedy: impl Into<Self>) {
         self.0.push(Part::Remedy(remedy.into()));
     }
@@ -294,12 +296,12 @@ fn joined(items: &[String], last: &str) -> Option<String> {
     })
 }
 
-/// One setting or another: `a, b or c`, of those that the reader has.
+/// Alternative settings: `a, b or c`, of those that the program has.
 pub fn either<S: Into<Setting>>(settings: impl IntoIterator<Item = S>) -> Message {
     list(settings, "or")
 }
 
-/// Several settings: `a, b and c`, of those that the reader has.
+/// Several settings: `a, b and c`, of those that the program has.
 pub fn each<S: Into<Setting>>(settings: impl IntoIterator<Item = S>) -> Message {
     list(settings, "and")
 }
@@ -309,19 +311,19 @@ fn list<S: Into<Setting>>(settings: impl IntoIterator<Item = S>, join: &'static 
     Message(vec![Part::Settings(settings, join)])
 }
 
-/// Words that are left out if the reader does not have the settings in them.
+/// Words that are left out if the program does not have the settings in them.
 pub fn aside(message: impl Into<Message>) -> Message {
     Message(vec![Part::Aside(message.into())])
 }
 
-/// ` with SETTING`, if the reader has it.
+/// ` with SETTING`, if the program has it.
 pub fn with(settings: impl Into<Message>) -> Message {
     let mut message = Message::from(" with ");
     message.push(settings);
     aside(message)
 }
 
-/// ` (SETTING)`, if the reader has it.
+/// ` (SETTING)`, if the program has it.
 pub fn bracketed(settings: impl Into<Message>) -> Message {
     let mut message = Message::from(" (");
     message.push(settings);
@@ -371,22 +373,22 @@ impl fmt::Display for Message {
     }
 }
 
-/// As text, in neutral words.
+/// Serializes to a string with neutral names.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// Of text: words alone.
+/// Deserializes a string to words only.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Into::into)
     }
 }
 
-/// A [`Message`] of parts: string literals (with captures, as in `format!`), strings, settings, messages.
-/// After a semicolon stands a remedy; several are alternatives.
+/// Makes a [`Message`] from parts: string literals (with captures, as in `format!`), strings,
+/// settings and messages. Each semicolon starts a remedy; several remedies are alternatives.
 #[macro_export]
 macro_rules! say {
     ($($part:expr),+ $(; $($remedy:expr),+)* $(;)?) => {{
@@ -399,7 +401,7 @@ macro_rules! say {
     (@ $part:expr) => { $part };
 }
 
-/// Declares settings that messages name, and the list `ALL` of them.
+/// Declares settings that messages name, and the list `ALL` of these settings.
 #[macro_export]
 macro_rules! settings {
     ($($name:ident = $value:expr;)*) => {
@@ -407,7 +409,7 @@ macro_rules! settings {
             #[doc = concat!("`", stringify!($value), "`")]
             pub const $name: $crate::Name = $value;
         )*
-        /// All of them.
+        /// All settings declared here.
         pub const ALL: &[$crate::Name] = &[$($name),*];
     };
 }
@@ -451,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn remedies_are_those_that_the_reader_has() {
+    fn remedies_need_settings_that_the_program_has() {
         let name = "x";
         let message =
             say!["column {name:?} is wrong"; "look at ", either([TYPE, DROP]); "wait"; "run ", GET];
@@ -464,7 +466,7 @@ mod tests {
             r#"column "x" is wrong; look at <drop>, wait, or run <data get>"#
         );
         assert_eq!(message.render(&Only(&[])), r#"column "x" is wrong; wait"#);
-        let message = say!["no"; "say ", TYPE];
+        let message = say!["no"; "set ", TYPE];
         assert_eq!(message.render(&Only(&[])), "no");
     }
 
@@ -486,11 +488,11 @@ mod tests {
     }
 
     #[test]
-    fn a_column_gets_another_name() {
-        let message = say!["\"a\" and \"ab\""; "say ", DROP.of("a"), with(TYPE.of("ab"))];
+    fn columns_can_be_renamed() {
+        let message = say!["\"a\" and \"ab\""; "set ", DROP.of("a"), with(TYPE.of("ab"))];
         assert_eq!(
             message.renamed("a", "x").to_string(),
-            r#""x" and "ab"; say drop of "x" with type of "ab""#
+            r#""x" and "ab"; set drop of "x" with type of "ab""#
         );
     }
 

@@ -1,6 +1,6 @@
 #![expect(
     clippy::inline_always,
-    reason = "kernels must compile the reading of rows with their own instruction set"
+    reason = "kernels must compile row access for their own instruction set"
 )]
 
 use std::ops::Range;
@@ -13,14 +13,15 @@ use crate::fair_problem::side_by_side;
 use crate::lanes::{Lanes, ZERO};
 use crate::{Error, RowBlock, RowSource, Schema};
 
-/// Some rows of a block: the tile that kernels work on.
+/// Some rows of a block: the tile that kernels process.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
     block: &'a RowBlock,
     range: Range<usize>,
 }
 
-/// Rows of a tile: with [`LANES`](crate::LANES) points its scores stay in a core's first-level cache.
+/// Rows per tile. With [`LANES`](crate::LANES) points, its scores fit in a core's first-level
+/// cache.
 pub const TILE_ROWS: usize = 64;
 
 impl<'a> Rows<'a> {
@@ -39,7 +40,7 @@ impl<'a> Rows<'a> {
         self.range.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
@@ -72,40 +73,42 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// φ(z; x): scores of rows for many parameter vectors at once, and the way back.
+/// φ(z; x): scores of rows for many parameter vectors at once, and their gradients.
 ///
-/// Parameters lie parameter by parameter, [`LANES`](crate::LANES) points side by side, followed by one row of
-/// zeros that stands for features without a parameter.
+/// Parameters are stored parameter by parameter, [`LANES`](crate::LANES) points side by side,
+/// followed by a row of zeros for features without a parameter.
 pub trait Predictor: Send + Sync {
     /// Number of parameters for rows of this schema.
     fn n_params(&self, schema: &Schema) -> usize;
-    /// The parameters that a penalty touches.
-    fn penalised(&self, schema: &Schema) -> Range<usize>;
-    /// The parameter that is added to every score, if there is one: moving it moves the threshold of
-    /// decisions.
+    /// The parameters to which the penalty applies.
+    fn penalized(&self, schema: &Schema) -> Range<usize>;
+    /// The parameter that is added to every score, if there is one. Changing it moves the decision
+    /// threshold.
     fn intercept(&self, _schema: &Schema) -> Option<usize> {
         None
     }
-    /// The point that solvers start from if nothing better is known.
+    /// The point from which solvers start if no better one is known.
     fn start(&self, schema: &Schema) -> Vec<f64> {
         vec![0.0; self.n_params(schema)]
     }
-    /// The linear map, if scores are linear in the parameters: such predictors have second derivatives,
-    /// bounds, and means of scores without rows.
+    /// The linear map, if scores are linear in the parameters. Such predictors have second
+    /// derivatives and bounds, and their mean scores need no pass over rows.
     fn as_linear(&self) -> Option<&dyn LinearMap> {
         None
     }
-    /// The description of the predictor, if it is linear in the encoded columns: every engine can run it.
+    /// The predictor as data, if it is linear in the encoded columns. Every engine can run such a
+    /// predictor.
     fn as_columns(&self) -> Option<Columns> {
         None
     }
     /// Writes the scores of each row.
     fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]);
-    /// Adds to `gradients` Σ over rows of slope · ∂φ/∂x. `params` are those of `scores`.
+    /// Adds Σ slope · ∂φ/∂x over the rows to `gradients`. `params` are the same as for `scores`.
     fn pull_back(&self, rows: &Rows, params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]);
 }
 
-/// Scores that are linear in the parameters: φ = x · f(row), without a term that x does not touch.
+/// Scores that are linear in the parameters: φ = x · f(row), without a term that does not depend on
+/// x.
 pub trait LinearMap: Send + Sync {
     /// Writes f(row): ∂φ/∂x, one number per parameter.
     fn features(&self, rows: &Rows, row: usize, out: &mut [f64]);
@@ -113,7 +116,8 @@ pub trait LinearMap: Send + Sync {
     fn constant(&self, schema: &Schema) -> Option<usize>;
 }
 
-/// The scores of all rows for one parameter vector, by the kernel that fits and measures models.
+/// The scores of all rows for one parameter vector, from the same kernel that fits and measures
+/// models.
 pub fn scores(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
@@ -122,7 +126,7 @@ pub fn scores(
     Ok(scores_of_block(predictor, rows, &[params])?.concat())
 }
 
-/// The scores of all rows for up to [`LANES`] parameter vectors, one vector for each.
+/// The scores of all rows for up to [`LANES`] parameter vectors, one vector of scores each.
 pub(crate) fn scores_of_block(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
@@ -160,7 +164,7 @@ impl LinearMap for Columns {
         let numeric = rows.numeric(row);
         out[..numeric.len()].copy_from_slice(numeric);
         for code in rows.codes(row) {
-            // A category without a parameter has a code beyond the intercept.
+            // A category without a parameter has a code past the intercept.
             if let Some(feature) = out.get_mut(*code as usize) {
                 *feature += 1.0;
             }
@@ -179,7 +183,7 @@ impl LinearMap for Columns {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linear;
 
-/// The predictor of models over rows of this schema: the one place that chooses it.
+/// The predictor for models on rows of this schema. Only this function chooses it.
 pub fn predictor_of(_schema: &Schema) -> Arc<dyn Predictor> {
     Arc::new(Linear)
 }
@@ -189,7 +193,7 @@ impl Predictor for Linear {
         Columns.n_params(schema)
     }
 
-    fn penalised(&self, schema: &Schema) -> Range<usize> {
+    fn penalized(&self, schema: &Schema) -> Range<usize> {
         0..schema.n_features()
     }
 

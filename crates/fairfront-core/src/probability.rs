@@ -1,26 +1,27 @@
-//! How good the probabilities of models are, over all rows and by group.
+//! Quality of the probabilities of models, over all rows and by group.
 
 use rayon::prelude::*;
 
 use crate::calibrate::Calibration;
-use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorised};
+use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorized};
 use crate::measure::{Measures, measure, share};
 use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
 
-/// Bins of equal width that probabilities are sorted into.
+/// Number of bins of equal width for probabilities.
 pub const BINS: usize = 10;
 
-/// How good probabilities are on some rows; `None` for a number that the rows cannot give.
+/// Quality of probabilities on some rows; `None` for a number that is undefined on them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Quality {
     /// The mean squared difference between probability and label (0 or 1).
     pub brier_score: Option<f64>,
-    /// The area under the receiver operating characteristic: how often a positive row has a higher score
-    /// than a negative one, ties counted half. It needs rows of both labels.
+    /// The area under the receiver operating characteristic: the share of pairs in which a positive
+    /// row has a higher score than a negative one, with ties counted half. It needs rows of both
+    /// labels.
     pub auc: Option<f64>,
-    /// The expected calibration error over 10 bins of equal width: the mean distance between the mean
-    /// probability and the share of positive rows, bins weighted by their rows.
+    /// The expected calibration error over 10 bins of equal width: the mean distance between the
+    /// mean probability and the share of positive rows, with bins weighted by their rows.
     pub calibration_error: Option<f64>,
 }
 
@@ -42,16 +43,18 @@ pub struct Probabilities {
     pub log_loss: Option<f64>,
     /// Over all rows.
     pub overall: Quality,
-    /// For each attribute each group.
+    /// By attribute and group.
     pub groups: Vec<Vec<Quality>>,
-    /// Over all rows: bin i holds probabilities from i/10 to below (i + 1)/10, the last one 1 as well.
+    /// Over all rows: bin i contains probabilities from i/10 to below (i + 1)/10; the last one also
+    /// contains 1.
     pub bins: [Bin; BINS],
 }
 
-/// The measures of [`measure`] with those of probabilities; one calibration per model.
+/// The measures of [`measure`] and those of probabilities, with one calibration per model.
 ///
-/// The area under the curve sorts the rows by each model's scores, models in parallel; every other number
-/// is a sum over the rows in their order, so that no digit depends on the number of threads.
+/// For the area under the curve, rows are sorted by each model's scores, models in parallel. Every
+/// other number is a sum over the rows in their order, so that no digit depends on the number of
+/// threads.
 pub fn measure_calibrated(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
@@ -70,7 +73,7 @@ pub fn measure_calibrated(
     Ok(measures)
 }
 
-/// Something made of the position and the scores of each model, models in parallel.
+/// Applies a function to the position and the scores of each model, models in parallel.
 fn each_model<T: Send>(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
@@ -88,17 +91,18 @@ fn each_model<T: Send>(
     Ok(found)
 }
 
-/// Rows without their features. A slot is a set of rows that is measured: all of them, or a group.
+/// Rows without their features. A slot is a set of rows that is measured: all rows, or a group.
 struct Table {
     positive: Vec<bool>,
     weights: Vec<f64>,
-    /// For each attribute the slot of each row; that of unknown groups is past all others.
+    /// For each attribute, the slot of each row; the slot of unknown groups is past all others.
     slots: Vec<Vec<u32>>,
-    /// Groups of each attribute.
+    /// Number of groups of each attribute.
     n_groups: Vec<usize>,
 }
 
-/// Sums over the rows of a slot, and the area under the curve while rows come in the order of scores.
+/// Sums over the rows of a slot, and the area under the curve as rows arrive in the order of
+/// scores.
 #[derive(Clone, Default)]
 struct Tally {
     bins: [Bin; BINS],
@@ -106,7 +110,7 @@ struct Tally {
     area: f64,
     /// Weight of the negative rows with lower scores.
     below: f64,
-    /// The score at hand, as an ordered key, and the weights of its rows by label.
+    /// The current score, as an ordered key, and the weights of its rows by label.
     key: u64,
     here: [f64; 2],
 }
@@ -121,7 +125,7 @@ impl Tally {
         self.squares += weight * (probability - label) * (probability - label);
     }
 
-    /// Takes the row with the next score.
+    /// Adds the row with the next score.
     fn rise(&mut self, key: u64, weight: f64, positive: bool) {
         if key != self.key {
             self.pass();
@@ -130,7 +134,8 @@ impl Tally {
         self.here[usize::from(positive)] += weight;
     }
 
-    /// Leaves the score at hand: its positive rows are above all before, and tie with its negative rows.
+    /// Finishes the current score: its positive rows are above all earlier negative rows, and tie
+    /// with its own negative rows.
     fn pass(&mut self) {
         let [negative, positive] = self.here;
         self.area += positive * (self.below + 0.5 * negative);
@@ -181,7 +186,7 @@ impl Table {
 
     fn probabilities(&self, scores: &[f64], calibration: Calibration) -> Probabilities {
         let n_slots = 1 + self.n_groups.iter().sum::<usize>();
-        // One more takes the rows of unknown groups.
+        // The last tally is for rows of unknown groups.
         let mut tallies = vec![Tally::default(); n_slots + 1];
         let mut loss = 0.0;
         let mut order = Vec::with_capacity(scores.len());
@@ -222,7 +227,7 @@ impl Table {
     }
 }
 
-vectorised! {
+vectorized! {
     /// The probability and the loss of each row.
     fn of_scores(
         scores: &[f64],
@@ -242,8 +247,8 @@ vectorised! {
 
 /// Keys and rows in order; equal scores in the order of rows, so that sums of weights have one order.
 ///
-/// The upper half of a key tells nearly all scores apart and takes three rounds of counting, which is faster than
-/// comparing; the few rows that share it are compared.
+/// The upper half of a key distinguishes nearly all scores and takes three rounds of counting,
+/// which is faster than comparing. The few rows with the same upper half are compared.
 fn sorted(mut all: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
     const BITS: u32 = 11;
     const MANY: usize = 1 << BITS;
@@ -269,7 +274,7 @@ fn sorted(mut all: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
         std::mem::swap(&mut all, &mut other);
     }
     for shared in all.chunk_by_mut(|a, b| a.0 >> 31 == b.0 >> 31) {
-        // Rows with one score are in order already.
+        // Rows with equal scores are already in order.
         if !shared.is_sorted() {
             shared.sort_unstable();
         }
@@ -277,7 +282,7 @@ fn sorted(mut all: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
     all
 }
 
-/// Whole numbers in the order of doubles; both zeros are one.
+/// Integers in the order of doubles; both zeros have the same integer.
 fn ordered(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
     match bits >> 63 {
@@ -291,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counting_sorts_as_comparing_does() {
+    fn counting_and_comparing_give_the_same_order() {
         let mut random = crate::Stream::new(1, crate::Purpose::Synthetic, [1, 2]);
         for (n, size, grain) in [
             (100, 1.0, 0.0),

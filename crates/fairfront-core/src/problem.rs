@@ -11,7 +11,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// No points yet, of `n_params` parameters each.
+    /// An empty list of points with `n_params` parameters each.
     pub fn new(n_params: usize) -> Self {
         Self {
             n_params,
@@ -22,11 +22,11 @@ impl Points {
     /// Points from their parameters, one after the other.
     ///
     /// # Panics
-    /// If the length of `data` is no multiple of `n_params`.
+    /// If the length of `data` is not a multiple of `n_params`.
     pub fn from_vec(n_params: usize, data: Vec<f64>) -> Self {
         assert!(
             n_params > 0 && data.len().is_multiple_of(n_params),
-            "n · n_params values"
+            "data must have n · n_params values"
         );
         Self { n_params, data }
     }
@@ -41,7 +41,7 @@ impl Points {
         self.data.len() / self.n_params.max(1)
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
@@ -51,7 +51,7 @@ impl Points {
         &self.data[index * self.n_params..(index + 1) * self.n_params]
     }
 
-    /// A point's parameters, to be changed.
+    /// Mutable access to a point's parameters.
     pub fn get_mut(&mut self, index: usize) -> &mut [f64] {
         &mut self.data[index * self.n_params..(index + 1) * self.n_params]
     }
@@ -59,7 +59,7 @@ impl Points {
     /// Adds a point.
     ///
     /// # Panics
-    /// If it does not have `n_params` parameters.
+    /// If `point` does not have `n_params` parameters.
     pub fn push(&mut self, point: &[f64]) {
         assert_eq!(
             point.len(),
@@ -114,12 +114,12 @@ impl Gradients {
         &self.data[start..start + self.n_params]
     }
 
-    /// A gradient, to be changed.
+    /// Mutable access to a gradient.
     pub fn get_mut(&mut self, objective: usize, point: usize) -> &mut [f64] {
         self.get_mut_many(objective, point, 1)
     }
 
-    /// Those of one objective at some points in a row.
+    /// Gradients of one objective at consecutive points.
     pub(crate) fn get_mut_many(
         &mut self,
         objective: usize,
@@ -131,40 +131,41 @@ impl Gradients {
     }
 }
 
-/// Which rows stochastic gradients are made from.
+/// The rows from which stochastic gradients are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batches<'a> {
     /// All rows.
     All,
-    /// For each objective this many rows, drawn without replacement by a key.
+    /// A number of rows per objective, drawn without replacement by a key.
     Sample {
-        /// Rows for each objective; as many as there are, or more, means all.
+        /// Rows per objective; a size of at least the number of rows means all rows.
         sizes: &'a [usize],
-        /// Seed, and two numbers that tell this draw from all others.
+        /// Seed, and two numbers that identify this draw.
         key: (u64, [u64; 2]),
-        /// The rows that h′ is made from in `∇h(E[s]) = h′(E[s]) ∇E[s]`.
+        /// The rows from which h′ is computed in `∇h(E[s]) = h′(E[s]) ∇E[s]`.
         outer: OuterBatch,
     },
 }
 
-/// The rows that the outer factor of a stochastic gradient is made from.
+/// The rows from which the outer factor of a stochastic gradient is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OuterBatch {
-    /// A batch of its own, independent of the other factor's, which removes the bias as far as h′ is
-    /// linear; all rows if that takes no pass over rows, as for covariances of linear scores.
+    /// A separate batch, independent of the batch of the other factor, which removes the bias to
+    /// the extent that h′ is linear. If this factor needs no pass over rows, as for covariances of
+    /// linear scores, it uses all rows.
     #[default]
     Own,
     /// The batch of the other factor.
     Shared,
 }
 
-/// How precisely points are evaluated.
+/// The precision with which points are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// In double precision.
     Exact,
-    /// To about six digits, if that is faster: enough to steer a descent by.
+    /// To about six digits, if that is faster: precise enough to guide a descent.
     Rough,
 }
 
@@ -173,9 +174,9 @@ pub enum Precision {
 pub enum Preconditioner {
     /// M = I.
     Identity,
-    /// M is diagonal; the numbers are those of M⁻¹.
+    /// M is diagonal; the numbers are the diagonal of M⁻¹.
     Diagonal(Vec<f64>),
-    /// M by its factor.
+    /// M, given by its Cholesky factor.
     Dense(Cholesky),
 }
 
@@ -193,8 +194,8 @@ impl Preconditioner {
         }
     }
 
-    /// Replaces v by L⁻ᵀv, L the factor of M: from variables in which M is the identity to
-    /// parameters.
+    /// Replaces v by L⁻ᵀv, where L is the factor of M. This maps variables in which M is the
+    /// identity to parameters.
     pub fn to_params(&self, v: &mut [f64]) {
         match self {
             Self::Identity => {}
@@ -203,7 +204,8 @@ impl Preconditioner {
         }
     }
 
-    /// Replaces a gradient by L⁻¹ times it: the gradient in those variables.
+    /// Replaces a gradient by L⁻¹ times it: the gradient in the variables in which M is the
+    /// identity.
     pub fn to_variables(&self, gradient: &mut [f64]) {
         match self {
             Self::Identity => {}
@@ -219,7 +221,7 @@ fn scale_by_roots(v: &mut [f64], squares: &[f64]) {
     }
 }
 
-/// What an objective is made of at a point, where it is a smooth maximum of squares c₁², …, cₙ².
+/// The roots cₖ of an objective at a point, if it is a smooth maximum of squares c₁², …, cₙ².
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roots {
     /// The cₖ.
@@ -241,24 +243,26 @@ pub struct SecondOrder {
     pub lower: Vec<f64>,
 }
 
-/// What is known of the first objective far from a point: enough to prove that nothing is better.
+/// Facts about the first objective far from a point: enough to prove that no point is better.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// For each parameter a modulus μ ≥ 0 so that f − ½ Σ μx² is convex.
+    /// For each parameter, a modulus μ ≥ 0 such that f − ½ Σ μx² is convex.
     pub modulus: Vec<f64>,
-    /// For each parameter the largest size it can have where f is at most the level asked about;
-    /// ∞ where that is not known.
+    /// For each parameter, the largest size it can have if f is at most the given level; ∞ if that
+    /// is not known.
     pub radius: Vec<f64>,
-    /// Where one parameter alone has no modulus, say b, and ∂²f/∂b² changes by at most a factor e^δ
-    /// over a distance δ along any direction in which ∇²f says that scores move by δ: how fast the
-    /// gradient by the other parameters can change with b.
+    /// How fast the gradient with respect to the other parameters can change with b, if b is the
+    /// only parameter without a modulus. This requires that ∂²f/∂b² changes by at most a factor e^δ
+    /// over a distance δ along any direction in which, according to ∇²f, scores move by δ.
     pub coupling: Option<f64>,
 }
 
-/// The view that solvers have of objectives. Analytic test problems and users' own problems implement it too.
+/// The interface between solvers and objectives. Analytic test problems and users' own problems
+/// also implement it.
 ///
-/// Four methods are required. The next ones have defaults that a problem replaces if it can do better. The
-/// last ones are facets: what a problem knows beyond values and gradients, `None` if it does not.
+/// Four methods are required. The next ones have defaults that a problem replaces if it can do
+/// better. The last ones are facets: information beyond values and gradients, or `None` if the
+/// problem does not have it.
 pub trait Problem: Sync {
     /// Number of parameters.
     fn n_params(&self) -> usize;
@@ -269,7 +273,7 @@ pub trait Problem: Sync {
     /// Gradients of all objectives at some points. The points of one call share their batches.
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error>;
 
-    /// Number of rows of the objectives, which batch sizes are shares of; 1 without rows.
+    /// Number of rows of the objectives, of which batch sizes are shares; 1 without rows.
     fn n_rows(&self) -> u64 {
         1
     }
@@ -289,8 +293,8 @@ pub trait Problem: Sync {
         let own = (0..points.len()).flat_map(|i| all.get(objective, i));
         Ok(own.copied().collect())
     }
-    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them, with all
-    /// rows; `n_objectives` weights per point.
+    /// Values of all objectives at some points, and for each point the gradient of a weighted sum
+    /// of them, with all rows. There are `n_objectives` weights per point.
     fn weighted(
         &self,
         points: &Points,
@@ -310,12 +314,12 @@ pub trait Problem: Sync {
         }
         Ok((values, sums))
     }
-    /// Values of an objective at most this are as good as 0.
+    /// Values of an objective up to this one count as 0.
     fn negligible(&self, _objective: usize) -> f64 {
         0.0
     }
 
-    /// Knowledge of the first objective alone: where it is least, and how it curves.
+    /// Information about the first objective alone: its minimizer and its curvature.
     fn loss(&self) -> Option<&dyn LossFacet> {
         None
     }
@@ -323,11 +327,11 @@ pub trait Problem: Sync {
     fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
         None
     }
-    /// Where objectives are convex, and bounds on the first of them.
+    /// Convexity of objectives, and bounds on the first of them.
     fn bound(&self) -> Option<&dyn BoundFacet> {
         None
     }
-    /// The quantities whose squares objectives are made of.
+    /// The quantities whose squares make up objectives.
     fn roots(&self) -> Option<&dyn RootFacet> {
         None
     }
@@ -337,15 +341,15 @@ pub trait Problem: Sync {
     }
 }
 
-/// Knowledge of the first objective, the loss, alone.
+/// Information about the first objective, the loss.
 pub trait LossFacet {
-    /// Its minimizer, if the problem can find it better than a solver could, from a point that is likely to
-    /// be near it, if one is known; [`Error::Stopped`] once the signal is set.
+    /// Its minimizer, if the problem can find it better than a solver could. `near` is a point that
+    /// is probably close to it, if one is known. Returns [`Error::Stopped`] once the signal is set.
     fn minimizer(&self, near: Option<&[f64]>, stop: &StopSignal)
     -> Result<Option<Vec<f64>>, Error>;
-    /// Where to start looking for the minimizer; [`Error::Stopped`] once the signal is set.
+    /// The point from which to search for the minimizer; [`Error::Stopped`] once the signal is set.
     fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error>;
-    /// A preconditioner that suits it near these parameters: steps of length 1 should not overshoot.
+    /// A preconditioner for the loss near these parameters: steps of length 1 should not overshoot.
     fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error>;
 }
 
@@ -357,26 +361,26 @@ pub trait SecondOrderFacet {
 
 /// Convexity of objectives, and bounds on the first of them.
 pub trait BoundFacet {
-    /// The objective is convex on a convex set that holds every x whose value is at most this: ∞
-    /// if it is convex everywhere. `None` claims nothing.
+    /// A value v such that the objective is convex on a convex set that contains every x with a
+    /// value of at most v; ∞ if it is convex everywhere. `None` makes no claim.
     fn convex_below(&self, objective: usize) -> Option<f64>;
-    /// Facts about the first objective that hold wherever it is at most `level`, if it is convex; `None`
-    /// claims nothing.
+    /// Facts about the first objective that hold wherever it is at most `level`, if it is convex;
+    /// `None` makes no claim.
     fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error>;
 }
 
-/// Objectives that are smooth maxima of squares c₁², …, cₙ², as covariances are: their least value is 0,
-/// reached on the flat set where all cₖ are 0.
+/// Objectives that are smooth maxima of squares c₁², …, cₙ², as for covariances. Their smallest
+/// value is 0, on the flat set where all cₖ are 0.
 pub trait RootFacet {
-    /// n; 0 for any other objective.
+    /// The number of roots, n; 0 for any other objective.
     fn n_roots(&self, objective: usize) -> usize;
     /// The cₖ of such an objective, and their gradients, at a point.
     fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error>;
     /// Such an objective as a function of its cₖ.
     fn of_roots(&self, objective: usize, roots: &[f64]) -> Result<OfRoots, Error>;
-    /// The size of the terms that the cₖ are sums of at a point: a cₖ far below is 0 up to rounding. Unless a
-    /// problem knows better, the largest Σⱼ |∂cₖ/∂xⱼ · xⱼ|, which is right if the cₖ are linear and their
-    /// gradients exact.
+    /// The size of the terms that add up to the cₖ at a point: a cₖ far below this size is 0 up to
+    /// rounding. The default is the largest Σⱼ |∂cₖ/∂xⱼ · xⱼ|, which is correct if the cₖ are
+    /// linear and their gradients exact.
     fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, Error> {
         let roots = self.roots_at(objective, point)?;
         let size =
@@ -395,11 +399,12 @@ pub trait RootFacet {
 
 /// Objectives with a temperature.
 pub trait TemperatureFacet {
-    /// The same problem with its temperatures times this factor: smoother above 1, easier to solve.
+    /// The same problem with its temperatures multiplied by this factor. Factors above 1 make it
+    /// smoother and easier to solve.
     fn softened(&self, factor: f64) -> Result<Box<dyn Problem + '_>, Error>;
 }
 
-/// Facets with a fallback, as solvers use them.
+/// Facets with fallbacks, for solvers.
 impl dyn Problem + '_ {
     /// The gradient of one objective alone at a point, with all rows.
     pub fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {

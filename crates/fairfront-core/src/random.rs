@@ -1,32 +1,32 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What a random stream is for. Streams of different purposes never share numbers.
+/// The purpose of a random stream. Streams for different purposes never share numbers.
 ///
-/// The numbers behind the names are part of the promise "the same seed gives the same bytes":
+/// The numbers of the variants are part of the guarantee that the same seed gives the same bytes:
 /// they are never changed or reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Which row goes to training, validation or test.
+    /// Assignment of rows to training, validation and test.
     Split = 1,
-    /// Which rows are kept when groups are balanced.
+    /// Rows that are kept when groups are balanced.
     Balance = 2,
     /// The rows of the demo table.
     Demo = 3,
     /// The rows of the synthetic data sets.
     Synthetic = 4,
-    /// Which rows a mini-batch has.
+    /// Rows of a mini-batch.
     Batch = 5,
     /// Starting points, perturbations and choices of a solver.
     Solver = 6,
-    /// Which part a row of a stream goes to.
+    /// Assignment of the rows of a stream to splits.
     Arrival = 7,
-    /// Which rows of a stream a sample keeps.
+    /// Rows of a stream that a sample keeps.
     Reservoir = 8,
-    /// Which combinations of a grid of settings are tried.
+    /// Combinations of a grid of settings that are tried.
     Tuning = 9,
-    /// Which fold of a cross-validation a row belongs to.
+    /// Assignment of rows to the folds of a cross-validation.
     Fold = 10,
     /// Weights of rows in a bootstrap replicate.
     Bootstrap = 11,
@@ -34,10 +34,10 @@ pub enum Purpose {
 
 /// A random stream keyed by (seed, purpose, two further keys).
 ///
-/// The key *is* the `ChaCha8` key, so any stream can be had at any time, in any order and on any
-/// thread, with nothing to store in between. The few distributions here are written out, on top
-/// of a pure-Rust `libm`, because the bytes of a result must not change with the version of a
-/// library or the mathematics library of the machine.
+/// The key *is* the `ChaCha8` key, so any stream can be created at any time, in any order and on
+/// any thread, without stored state. The few distributions are implemented here, on top of a
+/// pure-Rust `libm`, because the bytes of a result must not depend on the version of a library or
+/// on the machine's math library.
 ///
 /// ```
 /// use fairfront_core::{Purpose, Stream};
@@ -52,7 +52,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of this key, at its beginning.
+    /// The stream with this key, at its start.
     pub fn new(seed: u64, purpose: Purpose, keys: [u64; 2]) -> Self {
         let mut key = [0_u8; 32];
         for (bytes, word) in key
@@ -98,7 +98,7 @@ impl Stream {
         self.uniform() < p
     }
 
-    /// Standard normal (Box and Muller; the second of the pair is kept for the next call).
+    /// Standard normal (Box–Muller; the second number of each pair is kept for the next call).
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare_normal.take() {
             return spare;
@@ -127,7 +127,7 @@ impl Stream {
         weights.len() - 1
     }
 
-    /// Shuffles in place (Fisher and Yates).
+    /// Shuffles in place (Fisher–Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_stream_never_change() {
-        // Written down once; a change here would change every published split.
+        // Recorded once; a change here would change every published split.
         let mut s = Stream::new(0, Purpose::Split, [0, 0]);
         assert_eq!(
             [s.bits(), s.bits()],

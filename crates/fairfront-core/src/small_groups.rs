@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 /// The set is fixed once, from training rows, and is the same on every split.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SmallGroups {
-    /// If all rows count, as in selection rates.
+    /// Groups that are too small if all rows count, as in selection rates.
     pub all: Vec<u32>,
-    /// If rows labeled positive count, as in true positive rates.
+    /// Groups that are too small if rows labeled positive count, as in true positive rates.
     pub positives: Vec<u32>,
-    /// If rows labeled negative count, as in false positive rates.
+    /// Groups that are too small if rows labeled negative count, as in false positive rates.
     pub negatives: Vec<u32>,
 }
 
 impl SmallGroups {
     /// Groups with fewer than `least` rows, from counts of negative and positive training rows per group.
     ///
-    /// Two groups are compared in any case: if fewer than two are large enough, the two largest ones with
-    /// rows; if fewer than two have rows, all groups.
+    /// At least two groups are compared: if fewer than two are large enough, the two largest ones
+    /// with rows; if fewer than two have rows, all groups.
     pub fn new(least: usize, counts: &[[usize; 2]]) -> Self {
         let of = |count: fn(&[usize; 2]) -> usize| -> Vec<u32> {
             let counts: Vec<usize> = counts.iter().map(count).collect();
@@ -46,7 +46,8 @@ impl SmallGroups {
         self.all.is_empty() && self.positives.is_empty() && self.negatives.is_empty()
     }
 
-    /// Groups that are left out if only rows with this label count; all rows count without one.
+    /// Groups that are left out if only rows with this label count; without a label, all rows
+    /// count.
     pub fn with_label(&self, label: Option<f64>) -> &[u32] {
         match label {
             None => &self.all,
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positives_and_negatives_count_for_themselves() {
+    fn positives_and_negatives_count_separately() {
         let counts = [[40, 40], [2, 31], [50, 29], [1, 2]];
         let small = SmallGroups::new(30, &counts);
         assert_eq!(small.all, [3]);

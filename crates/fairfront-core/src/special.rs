@@ -1,5 +1,5 @@
-//! Distributions that tests and intervals need, on top of a pure-Rust `libm`: the bytes of a
-//! p-value must not change with the mathematics library of a machine.
+//! Distributions for tests and intervals, on top of a pure-Rust `libm`: the bytes of a p-value must
+//! not depend on a machine's math library.
 
 /// Φ(z), the standard normal distribution function.
 pub fn normal_cdf(z: f64) -> f64 {
@@ -25,7 +25,7 @@ pub fn normal_quantile(p: f64) -> f64 {
     let rough = t
         - (2.515_517 + t * (0.802_853 + t * 0.010_328))
             / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
-    // In the lower tail, where Φ has full relative accuracy.
+    // Work in the lower tail, where Φ has full relative accuracy.
     let mut z = -rough;
     for _ in 0..6 {
         let density = libm::exp(-0.5 * z * z) / std::f64::consts::TAU.sqrt();
@@ -48,7 +48,7 @@ pub(crate) fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x >= 1.0 || a <= 0.0 {
         return 1.0;
     }
-    // The continued fraction converges fast below the mean; above it, by symmetry.
+    // The continued fraction converges fast below the mean; above it, symmetry helps.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_share(1.0 - x, b, a);
     }
@@ -65,7 +65,7 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / safe(1.0 - (a + b) * x / (a + 1.0));
     let mut value = d;
-    // About √max(a, b) terms are needed; 10⁶ of them serve 10¹² rows.
+    // About √max(a, b) terms are needed; 10⁶ terms suffice for 10¹² rows.
     for m in 1..1_000_000 {
         let m = f64::from(m);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
@@ -116,7 +116,7 @@ pub fn clopper_pearson_lower(x: f64, n: f64, level: f64) -> f64 {
     bisect(|p| binomial_at_least(x, n, p) < level)
 }
 
-/// Where in [0, 1] a condition that holds from 0 on ends.
+/// The end of the range from 0 within [0, 1] on which a condition holds.
 pub(crate) fn bisect(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -129,7 +129,7 @@ pub(crate) fn bisect(holds: impl Fn(f64) -> bool) -> f64 {
     0.5 * (low + high)
 }
 
-/// Wilson's interval of a rate with this many standard errors to either side.
+/// Wilson's interval for a rate, with `z` standard errors to either side.
 pub fn wilson(successes: f64, trials: f64, z: f64) -> (f64, f64) {
     let (n, p, z2) = (trials, successes / trials, z * z);
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
@@ -158,7 +158,7 @@ mod tests {
         fn binomial_tails_are_sums(n in 1_u32..60, share in 0.0..1.0_f64, p in 0.02..0.98_f64) {
             let x = (share * f64::from(n + 1)) as u32;
             let (n_f, x_f) = (f64::from(n), f64::from(x));
-            // The sum loses digits where the tail is small.
+            // The sum loses digits if the tail is small.
             prop_assert!((binomial_at_least(x_f, n_f, p) - at_least(x, n, p)).abs() < 1e-11);
             prop_assert!((binomial_at_most(x_f, n_f, p) + at_least(x + 1, n, p) - 1.0).abs() < 1e-11);
         }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-/// Says from any thread whether to stop.
+/// A signal to stop, which can be checked from any thread.
 #[derive(Clone)]
 pub struct StopSignal(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl StopSignal {
-    /// A signal that asks this.
+    /// A signal that is set once `ask` returns true.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }

@@ -16,11 +16,11 @@ pub fn grouped(n: usize) -> String {
     out
 }
 
-/// A count of things: the noun gets an s unless there is one of them.
+/// A count with its noun, which gets an s unless the count is 1.
 ///
 /// ```
-/// assert_eq!(fairfront_core::counted(1, "point"), "1 point");
-/// assert_eq!(fairfront_core::counted(1_500, "point"), "1,500 points");
+/// assert_eq!(fairfront_core::counted(1, "row"), "1 row");
+/// assert_eq!(fairfront_core::counted(1_500, "row"), "1,500 rows");
 /// ```
 pub fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
@@ -37,8 +37,8 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(both).collect()
 }
 
-/// A number as a person reads it: four digits, no trailing zeros, and a power of ten only for numbers that
-/// are very small or very large.
+/// A number for display: four significant digits without trailing zeros. Very small and very large
+/// numbers have three digits and a power of ten.
 ///
 /// ```
 /// assert_eq!(fairfront_core::readable(0.041_50), "0.0415");
@@ -46,11 +46,11 @@ pub fn hex(bytes: &[u8]) -> String {
 /// ```
 pub fn readable(value: f64) -> String {
     let text = match value.abs() {
-        // What rounding leaves of nothing.
+        // Zero up to rounding.
         v if v < 1e-12 => return "0".into(),
         v if !(1e-6..1e6).contains(&v) => return format!("{value:.2e}"),
         v => {
-            // Four digits that say something, wherever the first of them is.
+            // Four significant digits.
             let digits = (3 - v.log10().floor() as i32).max(0) as usize;
             format!("{value:.digits$}")
         }

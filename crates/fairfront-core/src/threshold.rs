@@ -7,14 +7,14 @@ use crate::measure::{Confusion, Measure, Measures, measure};
 use crate::predictor::Predictor;
 use crate::{Error, Points};
 
-/// Rows on either side of the threshold that it may move past.
+/// The largest number of rows on either side past which a threshold may move.
 const MOST_ROWS: usize = 4_096;
 
-/// Models that differ from the given ones in their threshold alone (the intercept) and dominate them
-/// in these measures on these rows. For each model and each measure it is the threshold where that
-/// measure is least while no other is worse than before; only those that are better in some measure
-/// are returned. A threshold moves past 4,096 rows at most, and never past all. If a measure depends on
-/// more than decisions, none is returned.
+/// Models that differ from the given ones only in their threshold (the intercept) and dominate them
+/// in these measures on these rows. For each model and each measure, the threshold minimizes that
+/// measure while no other measure gets worse; only models that are better in some measure are
+/// returned. A threshold moves past at most 4,096 rows, and never past all rows. If a measure
+/// depends on more than decisions, no models are returned.
 pub fn better_thresholds(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
@@ -50,7 +50,7 @@ pub fn better_thresholds(
     Ok(better)
 }
 
-/// Changes the counts that a row is in.
+/// Changes the counts that include a row.
 fn each(rows: &NearRows, row: usize, counts: &mut Measures, change: impl Fn(&mut Confusion)) {
     change(&mut counts.overall);
     for (groups, counts) in rows.groups.iter().zip(&mut counts.groups) {
@@ -88,7 +88,7 @@ fn reject(rows: &NearRows, row: usize, counts: &mut Measures) {
     });
 }
 
-/// What to add to the intercept of a model with these counts and these rows near its threshold.
+/// Numbers to add to the intercept of a model with these counts and these rows near its threshold.
 fn shifts(counts: &Measures, sides: &BothSides, measures: &[Measure]) -> Vec<f64> {
     let of =
         |counts: &Measures| -> Option<Vec<f64>> { measures.iter().map(|m| m.of(counts)).collect() };
@@ -100,7 +100,8 @@ fn shifts(counts: &Measures, sides: &BothSides, measures: &[Measure]) -> Vec<f64
         values: vec![own.clone(); measures.len()],
         own,
     };
-    // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
+    // Up: selected rows with the lowest scores are rejected. Down: rejected rows with the highest
+    // scores are selected.
     for (rows, up) in sides.iter().zip([true, false]) {
         let mut counts = counts.clone();
         for (row, here) in rows.scores.iter().enumerate() {
@@ -112,11 +113,11 @@ fn shifts(counts: &Measures, sides: &BothSides, measures: &[Measure]) -> Vec<f64
                 break;
             };
             let middle = 0.5 * (here + next);
-            // Rows with one score go together.
+            // Rows with equal scores move together.
             if here == next || middle == *here || middle == *next {
                 continue;
             }
-            // Most thresholds make the first measure worse: the others need not be known.
+            // Most thresholds make the first measure worse, so the others need not be computed.
             let not_worse = |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
             if measures.iter().zip(&best.own).all(not_worse)
                 && let Some(values) = of(&counts)
@@ -141,7 +142,7 @@ impl Best {
             return;
         }
         for (i, (best, chosen)) in self.values.iter_mut().zip(&mut self.shifts).enumerate() {
-            // The measure itself first, then the others in order.
+            // Compare the measure itself first, then the others in order.
             let key = |v: &[f64]| [&v[i..=i], v].concat();
             if key(values) < key(best) {
                 *best = values.to_vec();
@@ -150,7 +151,7 @@ impl Best {
         }
     }
 
-    /// Those that are better, each once.
+    /// The shifts that are improvements, without duplicates.
     fn into_shifts(self) -> Vec<f64> {
         let mut shifts: Vec<f64> = Vec::new();
         for shift in self.shifts {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::parse_number;
 
-/// On which side of its bound a number is positive.
+/// The side of its bound on which a number is positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sign {
     /// `<`
@@ -26,14 +26,14 @@ pub enum Sign {
 /// Numbers on one side of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The side.
+    /// The side of the bound.
     pub sign: Sign,
-    /// The bound, finite.
+    /// The bound, a finite number.
     pub bound: f64,
 }
 
 impl Comparison {
-    /// Whether a number is on the side.
+    /// Whether a number is on the positive side.
     pub fn holds(self, number: f64) -> bool {
         match self.sign {
             Sign::Below => number < self.bound,
@@ -56,7 +56,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// A comparison as it is written.
+/// A comparison as written by the user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Written {
     sign: Sign,
@@ -65,7 +65,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Reads `>= 5000` or `> median`; `None` where the text is not a comparison.
+    /// Reads `>= 5000` or `> median`; `None` if the text is not a comparison.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let signs = [
             ("<=", Sign::AtMost),
@@ -84,14 +84,14 @@ impl Written {
         Some(Self { sign, bound })
     }
 
-    /// The comparison for these numbers, of which there is at least one.
+    /// The comparison for these numbers; there must be at least one.
     pub(crate) fn settle(self, mut numbers: Vec<f64>) -> Comparison {
         let bound = self.bound.unwrap_or_else(|| {
             numbers.sort_unstable_by(f64::total_cmp);
             let middle = numbers.len() / 2;
             match numbers.len() % 2 {
                 1 => numbers[middle],
-                // Half of each, so that no sum is too large.
+                // Halve each number first, so that the sum cannot overflow.
                 _ => numbers[middle - 1] / 2.0 + numbers[middle] / 2.0,
             }
         });

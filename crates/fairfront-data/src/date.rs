@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Nanoseconds of a day.
+/// Nanoseconds per day.
 pub(crate) const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 
-/// How the dates of a column are written. The year first (`2024-03-01`) is understood by all of them.
+/// The order in which the dates of a column are written. Every order also accepts the year first
+/// (`2024-03-01`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DateOrder {
@@ -29,21 +30,21 @@ impl fmt::Display for DateOrder {
     }
 }
 
-/// A date as it is written, before it is known which of the first two numbers is the month.
+/// A date as written, before it is known which of the first two numbers is the month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Year, month and day; or the two numbers in front of the year, as written.
+    /// Year, month and day, or the two numbers before the year, as written.
     numbers: (i64, u32, u32),
     year_first: bool,
     separator: u8,
-    /// Nanoseconds from the start of the day, in UTC where an offset is given; may be outside the day.
+    /// Nanoseconds from the start of the day, in UTC if an offset is given; may be outside the day.
     nanos: i64,
 }
 
 impl Written {
     /// Reads a date, with or without a time. A year has four digits.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
-        // The shortest is 1.3.2024; most texts that are not dates end here.
+        // The shortest date is 1.3.2024. Most strings that are not dates are rejected here.
         if text.len() < 8 || !text[0].is_ascii_digit() {
             return None;
         }
@@ -83,7 +84,7 @@ impl Written {
         possible.then_some(written)
     }
 
-    /// The day since 1970-01-01, where the numbers are a date in this order.
+    /// Days since 1970-01-01, if the numbers are a valid date in this order.
     fn days(&self, order: DateOrder) -> Option<i64> {
         let (year, a, b) = self.numbers;
         let (month, day) = match (self.year_first, order) {
@@ -95,27 +96,28 @@ impl Written {
         sound.then(|| days_from_civil(year, month, day))
     }
 
-    /// The number that the date is in this order.
+    /// The date as a number, read in this order.
     pub(crate) fn number(&self, order: DateOrder) -> Option<f64> {
         Some(number(self.days(order)?, self.nanos))
     }
 }
 
-/// The number that a text is as a date.
+/// Parses a string as a date and returns its number.
 pub(crate) fn parse_date(text: &[u8], order: DateOrder) -> Option<f64> {
     Written::read(text)?.number(order)
 }
 
-/// Counts of the orders that the dates of a column fit.
+/// How many dates of a column fit each order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Orders {
-    /// Texts that are dates.
+    /// Strings that are dates.
     pub(crate) dates: usize,
-    /// Of these, those with the year first; those that are dates with the day first, month first.
+    /// Of these, dates with the year first, dates valid with the day first, and dates valid with the month
+    /// first.
     ymd: usize,
     dmy: usize,
     mdy: usize,
-    /// The separator of the first one that does not have its year first.
+    /// The separator of the first date that does not start with its year.
     separator: Option<u8>,
 }
 
@@ -134,13 +136,13 @@ impl Orders {
         self.mdy += usize::from(written.days(DateOrder::Mdy).is_some());
     }
 
-    /// Whether every date without its year first is one in both orders.
+    /// Whether every date that does not start with its year is valid in both orders.
     pub(crate) fn is_open(&self) -> bool {
         self.dmy > 0 && self.dmy == self.mdy && self.dmy + self.ymd == self.dates
     }
 
-    /// The order that most dates fit; with the month first only where the separator is `/`, if
-    /// nothing decides. Also how many texts are dates in it.
+    /// The order that most dates fit, and how many strings are dates in that order. A tie means month first
+    /// if the separator is `/`, and day first otherwise.
     pub(crate) fn best(&self) -> (DateOrder, usize) {
         let order = match self.separator {
             None => DateOrder::Ymd,
@@ -158,14 +160,14 @@ impl Orders {
     }
 }
 
-/// Days since 1970-01-01 and nanoseconds from the start of that day, as one number.
+/// Combines days since 1970-01-01 and nanoseconds from the start of that day into one number.
 pub(crate) fn number(days: i64, nanos: i64) -> f64 {
     let days = days + nanos.div_euclid(NANOS_PER_DAY);
     let nanos = nanos.rem_euclid(NANOS_PER_DAY);
     days as f64 + nanos as f64 / NANOS_PER_DAY as f64
 }
 
-/// The number of a time: nanoseconds since 1970-01-01, as days.
+/// The number of a time: nanoseconds since 1970-01-01, converted to days.
 ///
 /// ```
 /// assert_eq!(fairfront_data::date_number(43_200_000_000_000), 0.5);
@@ -174,8 +176,8 @@ pub fn date_number(nanos: i64) -> f64 {
     number(0, nanos)
 }
 
-/// The text of a number of days: `2024-03-01`, or `2024-03-01T13:45:06.5`. To microseconds, which is as
-/// much as the number holds.
+/// Formats a number of days as `2024-03-01` or `2024-03-01T13:45:06.5`, to microseconds, the precision of
+/// the number.
 ///
 /// ```
 /// assert_eq!(fairfront_data::date_text(19_783.0), "2024-03-01");
@@ -205,7 +207,7 @@ pub fn date_text(number: f64) -> String {
     text
 }
 
-/// The day of the week, 0 for Monday, and the month, 0 for January, of a number of days.
+/// The day of the week (0 for Monday) and the month (0 for January) of a number of days.
 pub(crate) fn weekday_and_month(number: f64) -> (usize, usize) {
     let days = number.floor() as i64;
     // 1970-01-01 was a Thursday.
@@ -223,8 +225,8 @@ fn days_in(year: i64, month: u32) -> u32 {
     }
 }
 
-/// Howard Hinnant's algorithm for the proleptic Gregorian calendar: years start in March, so that the
-/// day that may be missing is the last.
+/// Howard Hinnant's algorithm for the proleptic Gregorian calendar. Years start in March, so that the leap
+/// day is the last day of a year.
 fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -267,7 +269,7 @@ impl Cursor<'_> {
         Some(byte)
     }
 
-    /// A number of one to `most` digits, and how many there are.
+    /// Reads a number of one to `most` digits, and returns it with its number of digits.
     fn digits(&mut self, most: usize) -> Option<(u32, usize)> {
         let (mut number, mut width) = (0, 0);
         while let Some(byte) = self.peek().filter(u8::is_ascii_digit) {
@@ -289,13 +291,13 @@ impl Cursor<'_> {
         self.at > start
     }
 
-    /// What follows a date, up to the end: nothing, or a time.
+    /// Reads the rest after a date up to the end: nothing, or a time.
     fn time(&mut self) -> Option<i64> {
         if self.peek().is_none() {
             return Some(0);
         }
         if !matches!(self.peek(), Some(b'T' | b't')) || self.next().is_none() {
-            // A comma as in "3/1/2024, 13:45" belongs to some programs' dates.
+            // Some programs write a comma, as in "3/1/2024, 13:45".
             if self.peek() == Some(b',') {
                 self.at += 1;
             }
@@ -332,7 +334,7 @@ impl Cursor<'_> {
         } else if spaced && !matches!(self.peek(), Some(b'+' | b'-' | b'Z' | b'U')) {
             return None;
         }
-        // A leap second is the first of the next minute.
+        // A leap second counts as the first second of the next minute.
         if hour > 23 || minute > 59 || second > 60 {
             return None;
         }
@@ -341,7 +343,7 @@ impl Cursor<'_> {
         Some(seconds * 1_000_000_000 + fraction)
     }
 
-    /// Nanoseconds; digits after the ninth are left out.
+    /// Reads nanoseconds and ignores digits after the ninth.
     fn fraction(&mut self) -> Option<i64> {
         let (mut nanos, mut width) = (0, 0);
         while let Some(byte) = self.peek().filter(u8::is_ascii_digit) {
@@ -354,7 +356,7 @@ impl Cursor<'_> {
         (width > 0).then(|| nanos * 10_i64.pow(9 - width))
     }
 
-    /// Seconds that local time is ahead of UTC; 0 where none are given.
+    /// Seconds by which local time is ahead of UTC; 0 if no offset is given.
     fn offset(&mut self) -> Option<i64> {
         let sign = match &self.text[self.at..] {
             b"" | b"Z" | b"z" | b"UTC" => return Some(0),
@@ -421,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_dates() {
+    fn other_strings_are_not_dates() {
         for text in [
             "",
             "2024",
@@ -446,10 +448,10 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_found_by_what_cannot_be_a_month() {
-        let of = |texts: &[&str]| {
+    fn days_above_12_decide_the_order() {
+        let of = |strings: &[&str]| {
             let mut orders = Orders::default();
-            texts.iter().for_each(|t| orders.count(t.as_bytes()));
+            strings.iter().for_each(|t| orders.count(t.as_bytes()));
             (orders.best(), orders.is_open())
         };
         assert_eq!(of(&["2024-03-01"]), ((DateOrder::Ymd, 1), false));
@@ -470,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_dates_are_found() {
+    fn weekday_and_month_are_found() {
         // A Friday.
         assert_eq!(weekday_and_month(19_783.9), (4, 2));
         assert_eq!(weekday_and_month(0.0), (3, 0));
@@ -479,7 +481,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_of_numbers_come_back(days in -200_000_i64..200_000, micros in 0_i64..86_400_000_000) {
+        fn formatted_numbers_parse_back(days in -200_000_i64..200_000, micros in 0_i64..86_400_000_000) {
             for micros in [0, micros] {
                 let number = number(days, micros * 1000);
                 prop_assert_eq!(iso(&date_text(number)), Some(number));
@@ -487,7 +489,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in ".*", like in "[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}[ T0-9:,.ZAPM+-]*") {
+        fn no_string_panics(text in ".*", like in "[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}[ T0-9:,.ZAPM+-]*") {
             for text in [text, like] {
                 for order in [DateOrder::Ymd, DateOrder::Dmy, DateOrder::Mdy] {
                     let _ = parse_date(text.as_bytes(), order);

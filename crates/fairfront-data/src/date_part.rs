@@ -1,4 +1,4 @@
-//! Weekday and month of dates, as categorical columns derived from the date.
+//! Weekday and month of dates, as categorical columns derived from the date columns.
 
 use fairfront_core::say;
 
@@ -30,16 +30,16 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-/// The ends of the names of the derived columns.
+/// The suffixes of the names of the derived columns.
 const ENDS: [&str; 2] = [" (weekday)", " (month)"];
 
-/// The date that a column of this name is derived from, among those whose parts are asked for.
+/// The date column that a derived column of this name comes from, if its parts are requested.
 pub(crate) fn source<'a>(column: &str, dates: &'a [String]) -> Option<&'a str> {
     let date = ENDS.iter().find_map(|end| column.strip_suffix(end))?;
     dates.iter().map(String::as_str).find(|name| *name == date)
 }
 
-/// The table with the weekday and the month of these dates. Columns that are there already stay.
+/// Adds the weekday and the month of these dates to the table. Existing derived columns stay unchanged.
 pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
     for name in dates {
         let column = table.require(name, DATE_PARTS)?;
@@ -51,7 +51,7 @@ pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
             return Err(Error::column(
                 name,
                 say![
-                    DATE_PARTS, " needs dates, and this column is {found}";
+                    DATE_PARTS, " needs a column of dates, but this column is {found}";
                     "choose a column of dates";
                     "pass ", TYPE.of(name).is("date")
                 ],
@@ -65,23 +65,24 @@ pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
             let code = |both: &Option<(usize, usize)>| both.map_or(MISSING, |b| part(b) as u32);
             parts.iter().map(code).collect()
         };
-        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let new = [
-            (codes(|(weekday, _)| weekday), texts(&WEEKDAYS)),
-            (codes(|(_, month)| month), texts(&MONTHS)),
+            (codes(|(weekday, _)| weekday), strings(&WEEKDAYS)),
+            (codes(|(_, month)| month), strings(&MONTHS)),
         ];
-        for (end, (codes, levels)) in ENDS.iter().zip(new) {
+        for (end, (codes, categories)) in ENDS.iter().zip(new) {
             let name = format!("{name}{end}");
             match table.column(&name) {
                 Some(_) if table.is_derived(&name) => {}
                 Some(_) => {
                     let problem = say![
                         DATE_PARTS,
-                        " makes a column of this name, and the table has one; rename it"
+                        " adds a column with this name, but the table already has one; rename the \
+                         column in the file"
                     ];
                     return Err(Error::column(name, problem));
                 }
-                None => table.push_derived(Column::from_codes(&name, codes, levels)?),
+                None => table.push_derived(Column::from_codes(&name, codes, categories)?),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Rows of one table on their way to features.
+//! Encodes rows of one table as features.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use crate::number::Numbers;
 use crate::rule::{CategoricalRule, NumericRule, OTHER};
 use crate::table::{Column, MISSING, Table};
 
-/// Rows whose level was not seen in training.
+/// Rows whose category did not occur in training.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unseen {
     /// The column.
     pub column: String,
-    /// The levels, in order of first appearance in the table.
-    pub levels: Vec<String>,
-    /// How many rows.
+    /// The categories, in order of first appearance in the table.
+    pub categories: Vec<String>,
+    /// Number of rows.
     pub rows: usize,
 }
 
-/// An encoding with the columns of a table found: rows of it are encoded by any number of calls
+/// An encoding bound to the columns of a table, so that any number of calls can encode rows of it
 /// ([`Encoding::encoder`](crate::Encoding::encoder)).
 #[derive(Debug)]
 pub struct Encoder<'a> {
@@ -33,7 +33,8 @@ pub struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Encodes rows of the table, with what is known about them (one entry a row of `rows`).
+    /// Encodes rows of the table together with their labels, groups and weights (one entry per row of
+    /// `rows`).
     pub fn encode(&self, rows: &[u32], facts: &RowFacts) -> Result<Dataset, Error> {
         let n_numeric = self.schema.numeric.len();
         let n_categorical = self.coded.len();
@@ -81,14 +82,14 @@ impl Encoder<'_> {
         Ok(Dataset::new(self.schema.clone(), blocks)?)
     }
 
-    /// Which of these rows have levels that were not seen in training.
+    /// Finds the rows whose categories did not occur in training.
     pub fn unseen(&self, rows: &[u32]) -> Vec<Unseen> {
         let columns = self.coded.par_iter();
         columns.filter_map(|column| column.unseen(rows)).collect()
     }
 }
 
-/// The numbers of a column for a rule; a column without any value has no type to be wrong.
+/// The numbers of a column for a rule. A column without any value has no type, so every rule accepts it.
 pub(crate) fn numbers<'a>(
     column: &'a Column,
     rule: &NumericRule,
@@ -99,43 +100,48 @@ pub(crate) fn numbers<'a>(
         None if column.n_missing == n_rows => Ok(Cow::Owned(Numbers::from(vec![f64::NAN; n_rows]))),
         None => Err(Error::column(
             &rule.column,
-            "this feature is numeric in training; fix its values",
+            "this feature is numeric in training, but the column is not; fix its values",
         )),
     }
 }
 
-/// Codes and levels of a column.
-type Levels<'a> = (Cow<'a, [u32]>, Cow<'a, [String]>);
+/// Codes and categories of a column.
+type Categories<'a> = (Cow<'a, [u32]>, Cow<'a, [String]>);
 
-/// The levels of a column of numbers: none where it has no value, truth values where the rule is about
-/// these and the numbers are 0 and 1.
-fn as_levels<'a>(column: &Column, rule: &CategoricalRule) -> Result<Levels<'a>, Error> {
-    let wrong = || Error::column(&rule.column, "this feature is categorical in training");
+/// The categories of a column of numbers. A column without values has none. If the rule is about truth
+/// values and the numbers are 0 and 1, they count as truth values.
+fn as_categories<'a>(column: &Column, rule: &CategoricalRule) -> Result<Categories<'a>, Error> {
+    let wrong = || {
+        Error::column(
+            &rule.column,
+            "this feature is categorical in training, but the column is not; fix its values",
+        )
+    };
     let numbers = column.numeric().ok_or_else(wrong)?;
     let truth = ["false", "true"];
-    let is_truth = truth.iter().any(|level| rule.knows(level));
+    let is_truth = truth.iter().any(|category| rule.knows(category));
     let code = |value: f64| match value {
         _ if value.is_nan() => Some(MISSING),
         _ if is_truth && (value == 0.0 || value == 1.0) => Some(value as u32),
         _ => None,
     };
     let codes: Option<Vec<u32>> = numbers.iter().map(code).collect();
-    let levels: Vec<String> = match is_truth {
+    let categories: Vec<String> = match is_truth {
         true => truth.map(str::to_owned).to_vec(),
         false => Vec::new(),
     };
-    Ok((codes.ok_or_else(wrong)?.into(), levels.into()))
+    Ok((codes.ok_or_else(wrong)?.into(), categories.into()))
 }
 
-/// A categorical column of a table on its way to features.
+/// A categorical column of a table, prepared for encoding.
 #[derive(Debug)]
 pub(crate) struct Coded<'a> {
     name: &'a str,
     codes: Cow<'a, [u32]>,
-    levels: Cow<'a, [String]>,
-    /// Whether each level of the table was seen in training.
+    categories: Cow<'a, [String]>,
+    /// Whether each category of the table occurred in training.
     known: Vec<bool>,
-    /// The feature of each level of the table.
+    /// The feature of each category of the table.
     features: Vec<u32>,
     missing: u32,
 }
@@ -148,20 +154,20 @@ impl<'a> Coded<'a> {
         table: &'a Table,
     ) -> Result<Self, Error> {
         let column = table.require(&rule.column, "a feature of the encoding")?;
-        let (codes, levels): (Cow<[u32]>, Cow<[String]>) = match column.categorical() {
-            Some((codes, levels)) => (codes.into(), levels.into()),
-            None => as_levels(column, rule)?,
+        let (codes, categories): (Cow<[u32]>, Cow<[String]>) = match column.categorical() {
+            Some((codes, categories)) => (codes.into(), categories.into()),
+            None => as_categories(column, rule)?,
         };
         let other = rule.position(OTHER);
         let feature = |position: Option<u32>| position.or(other).map_or(null, |p| offset + p);
-        let positions: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
+        let positions: Vec<Option<u32>> = categories.iter().map(|l| rule.encode(l)).collect();
         Ok(Self {
             name: &rule.column,
             codes,
-            levels,
+            categories,
             known: positions.iter().map(Option::is_some).collect(),
             features: positions.into_iter().map(feature).collect(),
-            missing: feature(rule.level(None)),
+            missing: feature(rule.category(None)),
         })
     }
 
@@ -169,18 +175,18 @@ impl<'a> Coded<'a> {
         if self.known.iter().all(|known| *known) {
             return None;
         }
-        let mut counts = vec![0_usize; self.levels.len()];
+        let mut counts = vec![0_usize; self.categories.len()];
         for &row in rows {
             if let Some(count) = counts.get_mut(self.codes[row as usize] as usize) {
                 *count += 1;
             }
         }
         let new = |i: &usize| !self.known[*i] && counts[*i] > 0;
-        let new: Vec<usize> = (0..self.levels.len()).filter(new).collect();
+        let new: Vec<usize> = (0..self.categories.len()).filter(new).collect();
         (!new.is_empty()).then(|| Unseen {
             column: self.name.into(),
             rows: new.iter().map(|i| counts[*i]).sum(),
-            levels: new.iter().map(|i| self.levels[*i].clone()).collect(),
+            categories: new.iter().map(|i| self.categories[*i].clone()).collect(),
         })
     }
 }

@@ -17,26 +17,26 @@ use crate::memory::MemoryLimit;
 use crate::number::Numbers;
 use crate::prepare::Prepared;
 use crate::read::fewer;
-use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER, too_large};
+use crate::rule::{CategoricalRule, MISSING_CATEGORY, NumericRule, OTHER, too_large};
 use crate::setting::{MERGE, POOL_RARE, SCALE, TARGET};
 use crate::spec::Scale;
 use crate::split::Part;
-use crate::table::{Column, MISSING, Notice, Table};
+use crate::table::{Column, Diagnostic, MISSING, Table};
 use crate::target::TargetRule;
 
 /// Categories with fewer training rows than this get a warning.
 const FEW_ROWS: usize = 5;
-/// Squares of spreads below this underflow or lose digits.
+/// Below this spread, squares underflow or lose digits.
 const LEAST_SPREAD: f64 = 1e-100;
 
-/// How raw columns become features, labels and groups: fitted on the training rows, saved with
-/// every model, applied to any later rows.
+/// Defines how raw columns become features, labels and groups. An encoding is fitted on the training rows,
+/// saved with every model, and applied to any later rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Encoding {
     format: String,
     version: u32,
-    /// The target; `None` where the table had none.
+    /// The target; `None` if the table has no target.
     pub target: Option<TargetRule>,
     /// The sensitive attributes.
     pub attributes: Vec<AttributeRule>,
@@ -44,7 +44,7 @@ pub struct Encoding {
     pub numeric: Vec<NumericRule>,
     /// The categorical columns.
     pub categorical: Vec<CategoricalRule>,
-    /// Dates whose weekday and month are categorical columns.
+    /// Date columns whose weekday and month are categorical columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub date_parts: Vec<String>,
 }
@@ -52,21 +52,21 @@ pub struct Encoding {
 const FORMAT: &str = "fairfront-encoding";
 const VERSION: u32 = 1;
 
-/// Labels, groups and weights of rows to be encoded, one each a row.
+/// Labels, groups and weights of the rows to encode, one entry per row.
 #[derive(Debug, Clone, Default)]
 pub struct RowFacts {
     /// −1 or +1.
     pub labels: Vec<f64>,
-    /// For each attribute the group codes.
+    /// Group codes for each attribute.
     pub groups: Vec<Vec<u32>>,
     /// Weights.
     pub weights: Vec<f64>,
 }
 
 impl Encoding {
-    /// Fits the encoding on the training rows. The notices say what was dropped and what is rare.
-    pub fn fit(prepared: &Prepared) -> Result<(Self, Vec<Notice>), Error> {
-        let mut notices = Vec::new();
+    /// Fits the encoding on the training rows. The diagnostics report dropped columns and rare categories.
+    pub fn fit(prepared: &Prepared) -> Result<(Self, Vec<Diagnostic>), Error> {
+        let mut diagnostics = Vec::new();
         let mut encoding = Self {
             format: FORMAT.into(),
             version: VERSION,
@@ -84,14 +84,14 @@ impl Encoding {
         let features = features.filter(|column| prepared.spec.is_feature(&column.name));
         let fitted: Vec<Fitted> = features.map(|column| training.fit(column)).collect();
         for fitted in fitted {
-            notices.extend(fitted.notice);
+            diagnostics.extend(fitted.diagnostic);
             match fitted.rule.map_err(|e| e.in_table(&prepared.table.name))? {
                 None => {}
                 Some(Rule::Numeric(rule)) => encoding.numeric.push(rule),
                 Some(Rule::Categorical(rule)) => encoding.categorical.push(rule),
             }
         }
-        // Those of a date that is the same in every row are not features.
+        // Parts of a date that is the same in every row are not features.
         let categorical = &encoding.categorical;
         encoding.date_parts.retain(|date| {
             let dates = std::slice::from_ref(date);
@@ -100,22 +100,22 @@ impl Encoding {
         });
         if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
             let mut why = Message::default();
-            for (i, notice) in notices.iter().take(4).enumerate() {
+            for (i, diagnostic) in diagnostics.iter().take(4).enumerate() {
                 why.push(if i == 0 { " (" } else { "; " });
-                why.push(&notice.message);
+                why.push(&diagnostic.message);
             }
-            why.push((!notices.is_empty()).then_some(")"));
+            why.push((!diagnostics.is_empty()).then_some(")"));
             return Err(Error::NoFeatures(why));
         }
         if let Some(name) = repeated(encoding.schema().feature_names().iter()) {
-            let problem = "a column and a category of another, or what says that a value is missing, \
-                           are both called so; rename one of them";
+            let problem = "another feature has the same name: a category of another column, or an \
+                           indicator of missing values; rename one of the columns";
             return Err(Error::column(name, problem).in_table(&prepared.table.name));
         }
-        Ok((encoding, notices))
+        Ok((encoding, diagnostics))
     }
 
-    /// The table with the columns that are made of its dates.
+    /// Adds the columns derived from dates to the table.
     pub fn complete<'a>(&self, table: Cow<'a, Table>) -> Result<Cow<'a, Table>, Error> {
         if self.date_parts.is_empty() {
             return Ok(table);
@@ -125,30 +125,30 @@ impl Encoding {
         Ok(Cow::Owned(table))
     }
 
-    /// The column of a file that a column of this encoding is made of: the date of its weekday or
-    /// month, or the column itself.
+    /// The column of the file that a column of this encoding comes from: the date for a weekday or month,
+    /// otherwise the column itself.
     pub fn source_of<'a>(&'a self, column: &'a str) -> &'a str {
         date_part::source(column, &self.date_parts).unwrap_or(column)
     }
 
-    /// How the dates of a column were written, where it holds dates that are features.
+    /// The order in which the dates of a column were written, if the column holds dates that are features.
     pub fn date(&self, column: &str) -> Option<DateOrder> {
         let rule = self.numeric.iter().find(|rule| rule.column == column);
         rule.and_then(|rule| rule.date)
     }
 
-    /// What the numbers of an encoded row mean.
+    /// Describes the numbers of an encoded row.
     pub fn schema(&self) -> Schema {
         let mut numeric = Vec::new();
         for rule in &self.numeric {
             numeric.push(rule.column.clone());
             if rule.indicator {
-                numeric.push(format!("{} {MISSING_LEVEL}", rule.column));
+                numeric.push(format!("{} {MISSING_CATEGORY}", rule.column));
             }
         }
         let categorical = self.categorical.iter().map(|rule| CategoricalFeature {
             column: rule.column.clone(),
-            levels: rule.levels.clone(),
+            categories: rule.categories.clone(),
         });
         Schema {
             numeric,
@@ -162,7 +162,8 @@ impl Encoding {
         }
     }
 
-    /// Encodes rows of a table, with what is known about them (one entry a row of `rows`).
+    /// Encodes rows of a table together with their labels, groups and weights (one entry per row of
+    /// `rows`).
     pub fn encode(
         &self,
         table: &Table,
@@ -173,7 +174,7 @@ impl Encoding {
         Ok((encoder.encode(rows, facts)?, encoder.unseen(rows)))
     }
 
-    /// Finds the columns of a table once, for whoever encodes its rows bit by bit.
+    /// Finds the columns of a table once, so that callers can encode its rows in several steps.
     pub fn encoder<'a>(&'a self, table: &'a Table) -> Result<Encoder<'a>, Error> {
         let schema = self.schema();
         let mut numeric = Vec::with_capacity(self.numeric.len());
@@ -194,15 +195,15 @@ impl Encoding {
         })
     }
 
-    /// The encoding as readable JSON; every number comes back exactly.
+    /// Writes the encoding as readable JSON, from which every number is restored exactly.
     pub fn to_json(&self) -> String {
-        // The types hold nothing that JSON cannot: string keys and finite numbers only.
+        // The types contain only string keys and finite numbers, which JSON can represent.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Reads what [`Encoding::to_json`] wrote, and refuses what is damaged or of a newer version.
+    /// Reads the JSON of [`Encoding::to_json`]. Rejects corrupted text and other versions.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Header {
@@ -210,7 +211,7 @@ impl Encoding {
             version: u32,
         }
         let header: Header = serde_json::from_str(text)
-            .map_err(|e| Error::BadEncoding(format!("this is no encoding: {e}")))?;
+            .map_err(|e| Error::BadEncoding(format!("not an encoding: {e}")))?;
         if header.format != FORMAT {
             return Err(Error::BadEncoding(format!(
                 "the format is {:?}, expected {FORMAT:?}",
@@ -219,11 +220,11 @@ impl Encoding {
         }
         if header.version != VERSION {
             let advice = match header.version > VERSION {
-                true => "use a newer fairfront",
-                false => "fit again",
+                true => "upgrade fairfront",
+                false => "fit the model again",
             };
             return Err(Error::BadEncoding(format!(
-                "version {} cannot be read by this program, which reads version {VERSION}; {advice}",
+                "version {} is not supported, only version {VERSION}; {advice}",
                 header.version
             )));
         }
@@ -233,7 +234,7 @@ impl Encoding {
         Ok(encoding)
     }
 
-    /// Says what cannot be right in an encoding that was read.
+    /// Reports inconsistencies in an encoding that was read from a file.
     pub fn check(&self) -> Result<(), Error> {
         if self.format != FORMAT || self.version != VERSION {
             return Err(Error::BadEncoding(format!(
@@ -253,12 +254,15 @@ impl Encoding {
         let numeric = self.numeric.iter().map(|rule| &rule.column);
         let categorical = self.categorical.iter().map(|rule| &rule.column);
         if let Some(column) = repeated(numeric.chain(categorical)) {
-            let problem = format!("column {column:?} is encoded twice");
+            let problem = format!("column {column:?} is encoded more than once");
             return Err(Error::BadEncoding(problem));
         }
         for rule in &self.categorical {
-            if let Some(level) = repeated(rule.levels.iter()) {
-                let problem = format!("column {:?} has level {level:?} twice", rule.column);
+            if let Some(category) = repeated(rule.categories.iter()) {
+                let problem = format!(
+                    "column {:?} lists category {category:?} more than once",
+                    rule.column
+                );
                 return Err(Error::BadEncoding(problem));
             }
         }
@@ -266,31 +270,31 @@ impl Encoding {
     }
 }
 
-fn repeated<'a>(mut texts: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+fn repeated<'a>(mut strings: impl Iterator<Item = &'a String>) -> Option<&'a String> {
     let mut seen = BTreeSet::new();
-    texts.find(|text| !seen.insert(*text))
+    strings.find(|text| !seen.insert(*text))
 }
 
-/// What one column becomes.
+/// The encoded form of one column.
 enum Rule {
     Numeric(NumericRule),
     Categorical(CategoricalRule),
 }
 
 struct Fitted {
-    /// `None` for a column that was left out.
+    /// `None` if the column was left out.
     rule: Result<Option<Rule>, Error>,
-    notice: Option<Notice>,
+    diagnostic: Option<Diagnostic>,
 }
 
-/// The training rows, as an encoding sees them.
+/// The training rows as needed to fit an encoding.
 struct Training<'a> {
     prepared: &'a Prepared,
     positions: &'a [u32],
 }
 
 impl Training<'_> {
-    /// Value and weight of each training row, in order.
+    /// Value and weight of each training row, in row order.
     fn values<'a>(&'a self, numbers: &'a Numbers) -> impl Iterator<Item = (f64, f64)> + 'a {
         self.positions.chunks(BLOCK_ROWS).flat_map(|positions| {
             let pick = |position: &u32| self.prepared.rows[*position as usize];
@@ -302,7 +306,7 @@ impl Training<'_> {
         })
     }
 
-    /// Row of the table and weight of each training row.
+    /// Table row and weight of each training row.
     fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.positions.iter().map(|&position| {
             let position = position as usize;
@@ -314,22 +318,24 @@ impl Training<'_> {
     }
 
     fn fit(&self, column: &Column) -> Fitted {
-        let mut notice = None;
+        let mut diagnostic = None;
         let rule = match column.column_type() {
             None => Ok(None),
             Some(ty) if ty.is_number() => {
-                let rule = self.numeric(column, &mut notice);
+                let rule = self.numeric(column, &mut diagnostic);
                 rule.map(|rule| rule.map(Rule::Numeric))
             }
-            Some(_) => Ok(self.categorical(column, &mut notice).map(Rule::Categorical)),
+            Some(_) => Ok(self
+                .categorical(column, &mut diagnostic)
+                .map(Rule::Categorical)),
         };
-        Fitted { rule, notice }
+        Fitted { rule, diagnostic }
     }
 
     fn numeric(
         &self,
         column: &Column,
-        notice: &mut Option<Notice>,
+        diagnostic: &mut Option<Diagnostic>,
     ) -> Result<Option<NumericRule>, Error> {
         let Some(numbers) = column.numeric() else {
             return Ok(None);
@@ -348,18 +354,18 @@ impl Training<'_> {
             }
         }
         if total == 0.0 || (low == high && !missing) {
-            let what = match total == 0.0 {
+            let reason = match total == 0.0 {
                 true => "it has no values in the training rows".to_owned(),
                 false => format!("it is {low} in every training row"),
             };
-            *notice = Some(Notice::info(format!(
-                "column {:?} is left out: {what}",
+            *diagnostic = Some(Diagnostic::note(format!(
+                "column {:?} is left out: {reason}",
                 column.name
             )));
             return Ok(None);
         }
         let mean = sum / total;
-        // Squares of small numbers would underflow.
+        // Scale first, because squares of small numbers would underflow.
         let unit = match low < high && high - low < LEAST_SPREAD {
             true => high - low,
             false => 1.0,
@@ -388,17 +394,17 @@ impl Training<'_> {
             let mut message = say![
                 "column {name:?} has values from {low:e} to {high:e}, which are too close together to have \
                  an effect";
-                "multiply the column"
+                "multiply the column by a constant"
             ];
             if self.prepared.spec.scale == Scale::None {
                 message.push_remedy(say!["scale it with ", SCALE.is("standard")]);
             }
-            *notice = Some(Notice::warning(message));
+            *diagnostic = Some(Diagnostic::warning(message));
         }
         Ok(Some(rule))
     }
 
-    /// Refuses a value of any row in use that is too large for a feature, as read or by a rule.
+    /// Rejects a value, raw or encoded, that is too large for a feature, in any row in use.
     fn check_size(
         &self,
         column: &Column,
@@ -422,7 +428,11 @@ impl Training<'_> {
         }
     }
 
-    fn categorical(&self, column: &Column, notice: &mut Option<Notice>) -> Option<CategoricalRule> {
+    fn categorical(
+        &self,
+        column: &Column,
+        diagnostic: &mut Option<Diagnostic>,
+    ) -> Option<CategoricalRule> {
         let spec = &self.prepared.spec;
         let (codes, raw) = column.categorical()?;
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
@@ -435,35 +445,35 @@ impl Training<'_> {
             }
             debug_assert!(codes[row] == MISSING || (codes[row] as usize) < raw.len());
         }
-        for (level, count) in raw.iter().zip(by_code) {
+        for (category, count) in raw.iter().zip(by_code) {
             if count > 0 {
-                let name = spec.merged(&column.name, level);
+                let name = spec.merged(&column.name, category);
                 *counts.entry(name).or_default() += count;
             }
         }
         let is_rare = |name: &str| counts[name] < spec.pool_rare;
         let name = |name: &&str| (*name).to_owned();
         let pooled: Vec<String> = counts.keys().filter(|n| is_rare(n)).map(name).collect();
-        let mut levels: Vec<String> = counts.keys().filter(|n| !is_rare(n)).map(name).collect();
-        // A level that is called so already takes them in.
-        let own_level = |levels: &mut Vec<String>, name: &str| {
-            if !levels.iter().any(|level| level == name) {
-                levels.push(name.into());
+        let mut categories: Vec<String> = counts.keys().filter(|n| !is_rare(n)).map(name).collect();
+        // If a category already has this name, the missing values join it.
+        let own_category = |categories: &mut Vec<String>, name: &str| {
+            if !categories.iter().any(|category| category == name) {
+                categories.push(name.into());
             }
         };
         if !pooled.is_empty() {
-            own_level(&mut levels, OTHER);
+            own_category(&mut categories, OTHER);
         }
         if n_missing > 0 {
-            own_level(&mut levels, MISSING_LEVEL);
+            own_category(&mut categories, MISSING_CATEGORY);
         }
-        if levels.len() < 2 {
-            let what = match levels.first() {
+        if categories.len() < 2 {
+            let reason = match categories.first() {
                 Some(only) => format!("it is {only:?} in every training row"),
                 None => "it has no values in the training rows".into(),
             };
-            *notice = Some(Notice::info(format!(
-                "column {:?} is left out: {what}",
+            *diagnostic = Some(Diagnostic::note(format!(
+                "column {:?} is left out: {reason}",
                 column.name
             )));
             return None;
@@ -476,48 +486,48 @@ impl Training<'_> {
         if !rare.is_empty() {
             let shown = listed(rare.into_iter(), 5);
             let name = &column.name;
-            *notice = Some(Notice::warning(say![
-                "column {name:?} has categories with fewer than {FEW_ROWS} training rows: \
-                 {shown}; a model can misuse them, pool them",
+            *diagnostic = Some(Diagnostic::warning(say![
+                "column {name:?} has categories with fewer than {FEW_ROWS} training rows, which a model can \
+                 overfit: {shown}; pool them",
                 with(either([POOL_RARE.is(FEW_ROWS), MERGE.into()]))
             ]));
         }
         Some(CategoricalRule {
             column: column.name.clone(),
-            levels,
+            categories,
             pooled,
             merge: spec.merges.get(&column.name).cloned(),
         })
     }
 }
 
-/// The encoded parts of a prepared table.
+/// A prepared table with the rows of all splits encoded.
 #[derive(Debug, Clone)]
 pub struct Encoded {
-    /// How the rows were encoded.
+    /// The encoding of the rows.
     pub encoding: Encoding,
-    /// The rows of each part, in the order of [`Part::ALL`].
+    /// The rows of each split, in the order of [`Part::ALL`].
     pub parts: [Dataset; 4],
-    /// What is rare, constant or unseen.
-    pub notices: Vec<Notice>,
-    /// How much memory the work on these rows may take.
+    /// Messages about rare categories, constant columns and categories unseen in training.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The memory limit for the work on these rows.
     pub memory: MemoryLimit,
-    /// Bytes of memory that they and the table they come from take, about.
+    /// Approximate memory of these rows and of their table, in bytes.
     pub held: u64,
 }
 
 impl Encoded {
-    /// Fits the encoding on the training rows and applies it to all parts.
+    /// Fits the encoding on the training rows and applies it to all splits.
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
         if prepared.target.is_none() {
             return Err(Error::Usage(
-                say!["a data set needs a target"; "name the column with ", TARGET],
+                say!["no target column is set"; "choose one with ", TARGET],
             ));
         }
-        let (encoding, mut notices) = Encoding::fit(prepared)?;
+        let (encoding, mut diagnostics) = Encoding::fit(prepared)?;
         let table = prepared.bytes();
         let rows = prepared.n_rows() as u64 * encoding.schema().row_bytes();
-        // Labels, groups and weights are gathered before they are cut into blocks.
+        // Gather labels, groups and weights before they are cut into blocks.
         let facts = prepared.n_rows() * size_of::<f64>() * (3 + prepared.groups.len());
         prepared.memory.check(
             table,
@@ -552,14 +562,18 @@ impl Encoded {
             };
             let (dataset, unseen) = encoding.encode(&prepared.table, &rows, &facts)?;
             for unseen in unseen {
-                notices.push(Notice::warning(format!(
-                    "column {:?}: {} {} rows have a category unseen in training ({}); \
-                     they are scored as other",
+                diagnostics.push(Diagnostic::warning(format!(
+                    "column {:?}: {} {} rows have a category unseen in training ({}); they are treated \
+                     as (other)",
                     unseen.column,
                     grouped(unseen.rows),
                     part.name(),
                     crate::error::quoted_list(
-                        &unseen.levels.iter().map(String::as_str).collect::<Vec<_>>(),
+                        &unseen
+                            .categories
+                            .iter()
+                            .map(String::as_str)
+                            .collect::<Vec<_>>(),
                         3
                     )
                 )));
@@ -575,25 +589,25 @@ impl Encoded {
         Ok(Self {
             encoding,
             parts,
-            notices,
+            diagnostics,
             memory: prepared.memory,
             held: table + rows,
         })
     }
 
-    /// Rows that are encoded already, within no limit but the memory that is available.
-    pub fn of_parts(encoding: Encoding, parts: [Dataset; 4], notices: Vec<Notice>) -> Self {
+    /// Wraps rows that are already encoded, limited only by the available memory.
+    pub fn of_parts(encoding: Encoding, parts: [Dataset; 4], diagnostics: Vec<Diagnostic>) -> Self {
         let rows: usize = parts.iter().map(Dataset::n_rows).sum();
         Self {
             held: rows as u64 * encoding.schema().row_bytes(),
             memory: MemoryLimit::default(),
             encoding,
             parts,
-            notices,
+            diagnostics,
         }
     }
 
-    /// The rows of a part.
+    /// The rows of a split.
     pub fn part(&self, part: Part) -> &Dataset {
         &self.parts[part as usize]
     }

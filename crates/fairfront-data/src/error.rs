@@ -8,8 +8,8 @@ use crate::grammar;
 use crate::memory::MemoryLimit;
 use crate::read::LongRecord;
 
-/// Where in the input something is: a file, a data row (from 1, the header not counted) and, where
-/// the format has lines, the line.
+/// A place in the input: a file, a data row (from 1, not counting the header) and, if the format has lines,
+/// the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// File name as given, or `standard input`.
@@ -30,8 +30,8 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Everything that can be wrong between a file and a data set. Each message is one line: what is
-/// wrong, where, and what to do.
+/// Everything that can go wrong between a file and a data set. Each message is one line with the place, the
+/// problem and the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -39,14 +39,14 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is not a table this crate reads.
     NotATable {
         /// The file.
         file: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         reason: Message,
     },
     /// The file has no rows.
@@ -54,35 +54,35 @@ pub enum Error {
         /// The file.
         file: String,
         /// "the file is empty", …
-        what: &'static str,
+        reason: &'static str,
     },
     /// A row has too few or too many fields.
     Ragged {
-        /// Where.
+        /// The place of the row.
         place: Place,
         /// Number of columns.
         expected: usize,
         /// Number of fields in this row.
         found: usize,
-        /// What to do.
+        /// The remedy.
         hint: Message,
     },
-    /// A quote that opens a field and is never closed.
+    /// A quote opens a field and is never closed.
     UnclosedQuote {
         /// The file.
         file: String,
         /// The line on which the field opens, from 1.
         line: u64,
     },
-    /// A row that is too long to be one.
+    /// A row exceeds the maximum length.
     TooLong {
         /// The file.
         file: String,
-        /// The data row, from 1, if it is known.
+        /// The data row, from 1, if known.
         row: Option<usize>,
         /// The line on which the row starts, from 1.
         line: u64,
-        /// Why it may be so long.
+        /// The probable cause.
         why: LongRecord,
     },
     /// Files given together do not have the same columns.
@@ -91,116 +91,116 @@ pub enum Error {
         file: String,
         /// The first file.
         first: String,
-        /// What is missing or too many.
+        /// The missing or extra columns.
         difference: String,
     },
-    /// A column that is named somewhere but not in the table.
+    /// A setting names a column that the table does not have.
     NoColumn {
-        /// The name asked for.
+        /// The requested name.
         column: String,
-        /// The setting that names it, or its part in the work.
+        /// The setting that names the column, or the role of the column.
         role: Message,
         /// The file or data set.
         source_name: String,
-        /// Near names, or all of them.
+        /// Similar names, or all names.
         hint: Message,
     },
-    /// Columns that are needed and not in the file.
+    /// Required columns are missing from the file.
     MissingColumns {
         /// The file.
         file: String,
-        /// Which, with the names that are near.
+        /// The missing columns, with similar names.
         missing: Message,
-        /// What the file has, and what to do.
+        /// The columns of the file, and the remedy.
         hint: String,
     },
-    /// A line without anything between two rows, where every row counts.
+    /// An empty line between two rows in a file in which every line must be a row.
     EmptyLine {
         /// The file.
         file: String,
         /// The line, from 1.
         line: u64,
     },
-    /// Something is wrong with the values of one column for the role it was given.
+    /// The values of a column are wrong for its role.
     Column {
-        /// The file or data set; empty where it is not known.
+        /// The file or data set; empty if not known.
         file: String,
         /// The column.
         column: String,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         problem: Message,
     },
-    /// All rows have the same value of a column in which they have to differ: one class, or one group.
-    Alike {
-        /// The file or data set; empty where it is not known.
+    /// All rows have the same value in a column that must vary: only one class, or only one group.
+    NoVariation {
+        /// The file or data set; empty if not known.
         file: String,
         /// The column.
         column: String,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         problem: Message,
     },
     /// A value of one row is wrong for the role of its column.
     Cell {
-        /// Where.
+        /// The place of the row.
         place: Place,
         /// The column.
         column: String,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         problem: Message,
     },
-    /// A value of a column that is in no table yet is wrong.
+    /// A value is wrong in a column that does not belong to a table yet.
     Value {
         /// The column.
         column: String,
         /// The row, from 1.
         row: usize,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         problem: Message,
     },
-    /// A setting that cannot be right whatever the data: wrong usage.
+    /// A setting that is wrong for any data: incorrect usage.
     Usage(Message),
-    /// No row is left.
+    /// No rows are left.
     NoRowsLeft(Message),
-    /// No column is left as a feature.
+    /// No columns are left as features.
     NoFeatures(Message),
-    /// A known data set's file is not where it should be.
+    /// The file of a known data set is missing.
     MissingData(Message),
-    /// A known data set's file is not the one that was published.
+    /// The file of a known data set differs from the published file.
     WrongData {
         /// The file.
         path: PathBuf,
         /// Its size or sha256.
         found: String,
-        /// The size or sha256 it should have.
+        /// The expected size or sha256.
         expected: String,
-        /// Where it is published.
+        /// The URL of the published file.
         url: String,
     },
-    /// Work takes more memory than there is.
+    /// The work needs more memory than is available.
     Memory {
         /// The file or data set.
         place: String,
-        /// The rows or models that take the memory, in the plural.
+        /// The rows or models that need the memory, in the plural.
         subject: String,
-        /// The estimate.
+        /// The estimated memory.
         needed: MemoryLimit,
-        /// The limit and where it comes from.
+        /// The limit and its origin.
         limit: Message,
         /// The remedies.
         remedies: Vec<Message>,
     },
-    /// A text that was read before and is not the same now.
+    /// A file changed after it was read.
     Changed {
         /// The file.
         file: String,
-        /// What differs, and what to do.
+        /// The difference and the remedy.
         problem: Message,
     },
     /// Stored rows that cannot be used.
     BadRows(String),
     /// An encoding file that cannot be used.
     BadEncoding(String),
-    /// Encoded rows that do not fit together.
+    /// Encoded rows that are inconsistent.
     Rows(fairfront_core::Error),
 }
 
@@ -227,7 +227,7 @@ impl From<fairfront_core::Error> for Error {
 }
 
 impl Error {
-    /// Whether this is wrong usage rather than a failure.
+    /// Whether this error is incorrect usage rather than a failure.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Usage(_))
     }
@@ -240,7 +240,7 @@ impl Error {
         }
     }
 
-    /// Something is wrong with the value of a row (from 0) of a column that is in no table yet.
+    /// An error about the value of a row (from 0) in a column that does not belong to a table yet.
     pub(crate) fn in_row(column: &str, row: usize, problem: impl Into<Message>) -> Self {
         Self::Value {
             column: column.into(),
@@ -249,25 +249,26 @@ impl Error {
         }
     }
 
-    pub(crate) fn alike(column: impl Into<String>, problem: impl Into<Message>) -> Self {
-        Self::Alike {
+    pub(crate) fn no_variation(column: impl Into<String>, problem: impl Into<Message>) -> Self {
+        Self::NoVariation {
             file: String::new(),
             column: column.into(),
             problem: problem.into(),
         }
     }
 
-    /// Whether these rows are too few or too much alike, and more of the same kind may do.
-    pub fn is_for_want_of_rows(&self) -> bool {
+    /// Whether there are too few rows, or rows with too little variation, so that more rows of the same
+    /// kind may help.
+    pub fn needs_more_rows(&self) -> bool {
         matches!(
             self,
-            Self::Alike { .. } | Self::NoRowsLeft(_) | Self::NoFeatures(_)
+            Self::NoVariation { .. } | Self::NoRowsLeft(_) | Self::NoFeatures(_)
         )
     }
 
-    /// Says which file a column is in, where that is not said yet.
+    /// Adds the file that the column is in, unless the error already has one.
     pub(crate) fn in_table(mut self, name: &str) -> Self {
-        if let Self::Column { file, .. } | Self::Alike { file, .. } = &mut self
+        if let Self::Column { file, .. } | Self::NoVariation { file, .. } = &mut self
             && file.is_empty()
         {
             name.clone_into(file);
@@ -275,12 +276,12 @@ impl Error {
         self
     }
 
-    /// Wrong usage, whatever the data.
+    /// An error about incorrect usage, for any data.
     pub fn usage(message: impl Into<Message>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// Says which setting a usage error is about.
+    /// Adds the setting that a usage error is about.
     #[must_use]
     pub fn of_setting(self, setting: impl Into<Message>) -> Self {
         match self {
@@ -289,7 +290,7 @@ impl Error {
         }
     }
 
-    /// A file that cannot be opened or read.
+    /// An error for a file that cannot be opened or read.
     pub fn io(path: impl Into<String>, source: std::io::Error) -> Self {
         Self::Io {
             path: path.into(),
@@ -298,7 +299,7 @@ impl Error {
     }
 }
 
-/// A word as it has to be typed: in single quotes where a shell would change it.
+/// Formats a word for a shell: in single quotes if the shell would change it.
 pub fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/%@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -307,7 +308,7 @@ pub fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A value as it is shown in a message: not longer than a line of it.
+/// Shortens a value so that it fits on one line of a message.
 pub(crate) fn shorten(value: &str) -> String {
     const MOST: usize = 60;
     if value.chars().count() <= MOST {
@@ -316,8 +317,8 @@ pub(crate) fn shorten(value: &str) -> String {
     value.chars().take(MOST - 1).chain(['…']).collect()
 }
 
-/// "did you mean …" over the names that there are, or a list of them, and how a name is written where it holds a
-/// character of the grammar.
+/// Returns "did you mean …" with similar names or, if there are none, a list of all names. If a similar
+/// name contains a character of the grammar, the text also shows how to quote it.
 pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let how = near(wanted, &names)
@@ -327,7 +328,7 @@ pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) ->
             match quoted == **first {
                 true => String::new(),
                 false => format!(
-                    " Its name holds a character of the grammar: write {}",
+                    " The name contains a special character: write {}",
                     shell(&quoted)
                 ),
             }
@@ -335,7 +336,7 @@ pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) ->
     format!("{}{how}", near_words(wanted, names))
 }
 
-/// The same over words that are written as they are.
+/// Like [`near_names`], for words that never need quotes.
 pub(crate) fn near_words<'a>(wanted: &str, words: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = words.into_iter().collect();
     let near = near(wanted, &names);
@@ -343,12 +344,12 @@ pub(crate) fn near_words<'a>(wanted: &str, words: impl IntoIterator<Item = &'a s
         return format!("did you mean {}?", quoted_list(&near, 3));
     }
     if names.is_empty() {
-        return "there are none".into();
+        return "none are available".into();
     }
-    format!("there are {}", quoted_list(&names, 12))
+    format!("available: {}", quoted_list(&names, 12))
 }
 
-/// The names nearest to `wanted`, best first; those too far away are left out.
+/// The names most similar to `wanted`, best first, without those that differ too much.
 pub(crate) fn near<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
     let folded = |s: &str| {
         s.chars()
@@ -397,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_are_found() {
+    fn similar_names_are_found() {
         let names = ["income", "age", "hours-per-week", "native-country"];
         assert_eq!(near("incme", &names), ["income"]);
         assert_eq!(near("Hours per week", &names), ["hours-per-week"]);
@@ -405,7 +406,7 @@ mod tests {
         assert_eq!(near("native", &names), ["native-country"]);
         assert_eq!(
             near_names("zzz", names),
-            r#"there are "income", "age", "hours-per-week", "native-country""#
+            r#"available: "income", "age", "hours-per-week", "native-country""#
         );
     }
 }

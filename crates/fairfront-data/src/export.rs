@@ -1,4 +1,4 @@
-//! Prepared rows for other tools.
+//! Exports prepared rows for other tools.
 
 use std::io::Write;
 
@@ -13,12 +13,12 @@ use crate::spec::Role;
 use crate::split::Part;
 use crate::table::{MISSING, Values};
 
-/// The column that says which part a row is in.
+/// The column that names the split of a row.
 const SPLIT: &str = "split";
 
-/// Writes the rows in use as CSV: features, sensitive columns, target and weights as they were
-/// read, levels merged, and the column `split`. Read again with the split `column:split`, the file
-/// gives the same data set.
+/// Writes the rows in use as CSV: features, sensitive columns, target and weights as read, with merged
+/// categories, and the column `split`. If you read the file again with the split `column:split`, it gives
+/// the same data set.
 pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     let columns: Vec<_> = prepared
         .table
@@ -37,8 +37,12 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     let merged: Vec<Vec<&str>> = columns
         .iter()
         .map(|column| {
-            let levels = column.categorical().map_or(&[][..], |(_, levels)| levels);
-            let merged = levels.iter().map(|l| prepared.spec.merged(&column.name, l));
+            let categories = column
+                .categorical()
+                .map_or(&[][..], |(_, categories)| categories);
+            let merged = categories
+                .iter()
+                .map(|l| prepared.spec.merged(&column.name, l));
             merged.collect()
         })
         .collect();
@@ -47,7 +51,7 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     writer.write_record(&header).map_err(failed)?;
     for (position, &row) in prepared.rows.iter().enumerate() {
         let row = row as usize;
-        for (column, levels) in columns.iter().zip(&merged) {
+        for (column, categories) in columns.iter().zip(&merged) {
             match &column.values {
                 Values::Numeric(values) if values.get(row).is_nan() => writer.write_field(""),
                 Values::Numeric(values) if column.date.is_some() => {
@@ -56,7 +60,7 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
                 Values::Numeric(values) => writer.write_field(values.get(row).to_string()),
                 Values::Categorical { codes, .. } => match codes[row] {
                     MISSING => writer.write_field(""),
-                    code => writer.write_field(levels[code as usize]),
+                    code => writer.write_field(categories[code as usize]),
                 },
                 Values::LeftOut(_) => Ok(()),
             }
@@ -68,9 +72,9 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     writer.flush().map_err(|e| Error::io("output", e))
 }
 
-/// Writes the encoded rows as CSV, in the order of [`write_rows`]: one column per feature
-/// (categories as 0 and 1), the group of each attribute, `label` (1 for the positive value, else
-/// 0), `weight` and `split`. `encoded` has to be made of `prepared`.
+/// Writes the encoded rows as CSV, in the order of [`write_rows`]: one column per feature (categories as 0
+/// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0), `weight` and
+/// `split`. `encoded` must come from `prepared`.
 pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     let schema = encoded.part(Part::Train).schema();
     let features = schema.feature_names();
@@ -85,7 +89,7 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(&header).map_err(failed)?;
     let n_features = schema.n_features();
-    // One more place, past the intercept's, takes what has no feature.
+    // An extra place after the intercept receives categories that have no feature.
     let mut values = vec![0.0; n_features + 2];
     // The rows of each split keep the order of the file.
     let mut splits = Part::ALL.map(|part| {
@@ -94,7 +98,7 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
     });
     for part in prepared.split.parts_by_row() {
         let Some((block, row)) = splits[part as usize].next() else {
-            let message = "the encoded rows are not those of the table; encode the table again";
+            let message = "the encoded rows do not match the table; encode the table again";
             return Err(Error::Usage(message.into()));
         };
         values.fill(0.0);
@@ -121,7 +125,7 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
     writer.flush().map_err(|e| Error::io("output", e))
 }
 
-/// A file with two columns of one name is read differently by every tool.
+/// Rejects repeated column names, because tools differ in how they read them.
 fn check_names(header: &[&str]) -> Result<(), Error> {
     let mut seen = std::collections::BTreeSet::new();
     match header.iter().find(|name| !seen.insert(**name)) {
@@ -129,14 +133,14 @@ fn check_names(header: &[&str]) -> Result<(), Error> {
         Some(&SPLIT) => Err(Error::column(
             SPLIT,
             say![
-                "the output has a column of this name already";
-                "leave this one out with ", setting::DROP.of(SPLIT);
-                "use it with ", setting::SPLIT.is(format!("column:{SPLIT}"))
+                "the output already has a column with this name";
+                "remove the column with ", setting::DROP.of(SPLIT);
+                "use it as the split with ", setting::SPLIT.is(format!("column:{SPLIT}"))
             ],
         )),
         Some(name) => Err(Error::column(
             *name,
-            "the output would have two columns of this name; rename it in the file, or drop it",
+            "the output would have two columns with this name; rename it in the file, or drop it",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Everything a person should know about a table before trusting a front that is fitted on it.
+//! Warnings and notes that users need before they trust a front fitted on a table.
 
 use fairfront_core::{Message, counted, either, grouped, say};
 
@@ -10,34 +10,34 @@ use crate::proxy::{self, Proxy};
 use crate::setting::{MERGE, MIN_GROUP, MISSING, POOL_GROUPS};
 use crate::spec::MissingPolicy;
 use crate::split::Part;
-use crate::table::{Column, Notice, Values};
+use crate::table::{Column, Diagnostic, Values};
 
 /// Columns that predict a group with at least this AUC are a proxy for it.
 const PROXY: f64 = 0.75;
-/// More dropped rows than this share of those read are a warning.
+/// Dropping a larger share of the rows read than this gives a warning.
 const MANY_DROPPED: f64 = 0.05;
 /// A class with fewer training rows than this share, or fewer than [`FEW_OF_CLASS`], is rare.
 const RARE_CLASS: f64 = 0.02;
 const FEW_OF_CLASS: usize = 30;
 
-/// Warnings and notes about a prepared table: one list for `inspect`, `fit`, the report and Python.
+/// Warnings and notes about a prepared table. `inspect`, `fit`, the report and Python show the same list.
 #[derive(Debug, Clone)]
 pub struct Findings {
-    /// Those of reading and preparing the table first, without those about groups.
-    pub notices: Vec<Notice>,
-    /// Groups that are not compared, or compared although they are small.
-    pub groups: Vec<Notice>,
+    /// General messages, those of reading and preparing the table first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Messages about groups that are not compared, or that are compared although they are small.
+    pub groups: Vec<Diagnostic>,
     /// How well the features predict each attribute; empty without an encoding.
     pub proxies: Vec<Proxy>,
 }
 
 impl Findings {
-    /// Looks at a prepared table. The encoding is the one fitted on its training rows, if there is one.
+    /// Examines a prepared table. `encoding` is the one fitted on its training rows, if there is one.
     pub fn new(prepared: &Prepared, encoding: Option<&Encoding>) -> Result<Self, Error> {
-        let mut notices = prepared.notices.clone();
-        notices.extend(dropped_rows(prepared));
-        notices.extend(kept_missing(prepared));
-        notices.extend(rare_class(prepared));
+        let mut diagnostics = prepared.diagnostics.clone();
+        diagnostics.extend(dropped_rows(prepared));
+        diagnostics.extend(kept_missing(prepared));
+        diagnostics.extend(rare_class(prepared));
         let has_labels = prepared.target.is_some();
         let of_attribute = |(index, rule): (usize, &AttributeRule)| {
             small_groups(rule, &prepared.training_counts(index), has_labels)
@@ -49,27 +49,27 @@ impl Findings {
             None => Vec::new(),
         };
         let names = prepared.attributes().map(|a| a.name.as_str());
-        notices.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
+        diagnostics.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
         Ok(Self {
-            notices,
+            diagnostics,
             groups,
             proxies,
         })
     }
 
-    /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &Notice> {
-        self.notices.iter().chain(&self.groups)
+    /// All messages.
+    pub fn all(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().chain(&self.groups)
     }
 }
 
-/// Warnings first; the order of equals stays.
-pub fn by_level(mut notices: Vec<Notice>) -> Vec<Notice> {
-    notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
-    notices
+/// Sorts warnings first and otherwise keeps the order.
+pub fn by_severity(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
+    diagnostics
 }
 
-fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
+fn dropped_rows(prepared: &Prepared) -> Option<Diagnostic> {
     let read = prepared.table.n_rows();
     let dropped = read - prepared.n_rows();
     if dropped == 0 {
@@ -100,18 +100,18 @@ fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
     let is_warning = share > MANY_DROPPED && !prepared.published;
     if is_warning && by_features.clone().any(of_features) {
         message.push_remedy(say![
-            "keep rows with missing features with ",
+            "keep rows with missing features by setting ",
             MISSING.is("keep")
         ]);
     }
     Some(match is_warning {
-        true => Notice::warning(message),
-        false => Notice::info(message),
+        true => Diagnostic::warning(message),
+        false => Diagnostic::note(message),
     })
 }
 
-/// Feature columns whose missing values are kept.
-fn kept_missing(prepared: &Prepared) -> Option<Notice> {
+/// A note about feature columns whose missing values are kept.
+fn kept_missing(prepared: &Prepared) -> Option<Diagnostic> {
     let spec = &prepared.spec;
     let is_kept = |column: &&Column| {
         let policy = spec.missing_policy(&column.name);
@@ -140,14 +140,14 @@ fn kept_missing(prepared: &Prepared) -> Option<Notice> {
         more => format!(" and {}", counted(more, "more column")),
     };
     let shown = shown.join(", ");
-    Some(Notice::info(say![
-        "rows with missing features are kept: {shown}{more}; numbers take the mean and an indicator, \
-         categories one of their own";
-        MISSING.is("drop"), " drops these rows"
+    Some(Diagnostic::note(say![
+        "rows with missing features are kept: {shown}{more}; missing numbers are replaced by the mean \
+         and get an indicator, missing categories become a category of their own";
+        "pass ", MISSING.is("drop"), " to drop these rows"
     ]))
 }
 
-fn rare_class(prepared: &Prepared) -> Option<Notice> {
+fn rare_class(prepared: &Prepared) -> Option<Diagnostic> {
     let target = prepared.target.as_ref()?;
     let train = prepared.split.part(Part::Train);
     let positives = train.iter().filter(|p| prepared.labels[**p as usize]);
@@ -157,12 +157,12 @@ fn rare_class(prepared: &Prepared) -> Option<Notice> {
         false => (train.len() - positives, "negative"),
     };
     let share = count as f64 / train.len().max(1) as f64;
-    // That a class has no rows at all is another warning.
+    // A class without any rows has its own warning.
     let is_rare = count > 0 && (count < FEW_OF_CLASS || share < RARE_CLASS);
     is_rare.then(|| {
-        Notice::warning(format!(
-            "only {} of {} training rows ({:.1}%) are {class} (the target is {:?}): models learn little \
-             about them, and rates among them are uncertain",
+        Diagnostic::warning(format!(
+            "only {} of {} training rows ({:.1}%) are {class} (the target is {:?}), so models learn \
+             little about them and rates among them are uncertain",
             grouped(count),
             grouped(train.len()),
             100.0 * share,
@@ -171,22 +171,22 @@ fn rare_class(prepared: &Prepared) -> Option<Notice> {
     })
 }
 
-/// Rows that count in a comparison of groups.
+/// A kind of row that counts in comparisons between groups.
 struct Counted<'a> {
-    /// Groups that have too few of them.
+    /// Groups that have too few rows of this kind.
     small: &'a [u32],
-    /// How many of a group's negative and positive training rows they are.
+    /// The number of rows of this kind, from a group's negative and positive training rows.
     count: fn(&[usize; 2]) -> usize,
     rows: &'static str,
     compared_in: &'static str,
 }
 
-/// Groups that are not compared, and groups that are compared although they are small.
+/// Warns about groups that are not compared, and about groups that are compared although they are small.
 pub(crate) fn small_groups(
     rule: &AttributeRule,
     counts: &[[usize; 2]],
     has_labels: bool,
-) -> Vec<Notice> {
+) -> Vec<Diagnostic> {
     let (attribute, least) = (&rule.attribute, rule.min_group);
     let small = &attribute.small;
     let kinds = [
@@ -200,13 +200,13 @@ pub(crate) fn small_groups(
             small: &small.positives,
             count: |c| c[1],
             rows: "positive training rows",
-            compared_in: "differences of true positive rates",
+            compared_in: "differences between true positive rates",
         },
         Counted {
             small: &small.negatives,
             count: |c| c[0],
             rows: "negative training rows",
-            compared_in: "differences of false positive rates",
+            compared_in: "differences between false positive rates",
         },
     ];
     let named = |groups: &[u32], kind: &Counted| {
@@ -216,10 +216,10 @@ pub(crate) fn small_groups(
         };
         listed(groups.iter().map(of), 4)
     };
-    let mut notices = Vec::new();
+    let mut diagnostics = Vec::new();
     let looked_at = if has_labels { 3 } else { 1 };
     for (position, kind) in kinds.iter().take(looked_at).enumerate() {
-        // Groups that are too small altogether are not repeated.
+        // Do not list again the groups that are too small overall.
         let is_new = |g: &u32| position == 0 || !small.all.contains(g);
         let groups: Vec<u32> = kind.small.iter().copied().filter(is_new).collect();
         if !groups.is_empty() {
@@ -230,9 +230,9 @@ pub(crate) fn small_groups(
                 named(&groups, kind),
                 kind.compared_in
             );
-            notices.push(Notice::warning(say![
+            diagnostics.push(Diagnostic::warning(say![
                 problem;
-                "join them with ", either([MERGE.into(), POOL_GROUPS.is(least)]);
+                "merge them with ", either([MERGE.into(), POOL_GROUPS.is(least)]);
                 "change ", MIN_GROUP
             ]));
         }
@@ -240,9 +240,9 @@ pub(crate) fn small_groups(
         let is_few = |g: &u32| (kind.count)(&counts[*g as usize]) < least;
         let kept: Vec<u32> = kept.filter(is_few).collect();
         if !kept.is_empty() {
-            notices.push(Notice::warning(format!(
-                "{:?} has fewer than two groups with {least} {}: the largest are compared, although \
-                 they are small: {}",
+            diagnostics.push(Diagnostic::warning(format!(
+                "{:?} has fewer than two groups with {least} {}, so its largest groups are compared \
+                 although they are small: {}",
                 attribute.name,
                 kind.rows,
                 named(&kept, kind)
@@ -250,15 +250,15 @@ pub(crate) fn small_groups(
             break;
         }
     }
-    notices
+    diagnostics
 }
 
-fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
+fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Diagnostic> {
     let auc = proxy.auc.filter(|auc| *auc >= PROXY)?;
     let group = proxy.group.as_deref().unwrap_or_default();
-    Some(Notice::warning(format!(
-        "the features act as a proxy for {attribute:?}: together they tell {group:?} from the rest with \
-         an AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
+    Some(Diagnostic::warning(format!(
+        "the features act as a proxy for {attribute:?}: together they predict {group:?} with an AUC of \
+         {auc:.2} (strongest: {}); dropping the column does not make a model blind to it",
         proxy.strongest()
     )))
 }

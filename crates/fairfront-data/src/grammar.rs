@@ -1,10 +1,10 @@
-//! The one grammar of the command line, TOML files and reports: names, lists and settings about tables.
-//! Objectives and requirements, which build on [`Scanner`], are read by `fairfront-run`.
+//! The grammar shared by the command line, TOML files and reports: names, lists and settings about tables.
+//! `fairfront-run` reads objectives and requirements with the same [`Scanner`].
 //!
-//! A name is written bare, or in double quotes when it holds one of the characters that mean
-//! something: `, = : ( ) < > "`. Inside quotes, `\"` and `\\` stand for themselves.
+//! A name is written bare, or in double quotes if it contains one of the special characters
+//! `, = : ( ) < > "`. Inside quotes, write `\"` and `\\` for a quote and a backslash.
 //!
-//! | what | example |
+//! | form | example |
 //! | --- | --- |
 //! | list | `fnlwgt,"capital, gain"` |
 //! | intersection | `sex:race` |
@@ -15,7 +15,7 @@ use crate::Error;
 
 const SPECIAL: &[char] = &[',', '=', ':', '(', ')', '<', '>', '"'];
 
-/// Reads one text from left to right.
+/// Reads one string from left to right.
 #[derive(Debug, Clone)]
 pub struct Scanner<'a> {
     text: &'a str,
@@ -23,7 +23,7 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// At the start of a text.
+    /// Starts at the beginning of a string.
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
@@ -46,7 +46,7 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// Takes `c` or says that it is missing.
+    /// Takes `c`, or returns an error that it is missing.
     pub fn expect(&mut self, c: char) -> Result<(), Error> {
         if self.take(c) {
             return Ok(());
@@ -54,13 +54,13 @@ impl<'a> Scanner<'a> {
         Err(self.fail(&format!("expected {c:?}")))
     }
 
-    /// Whether all has been read.
+    /// Whether the end is reached.
     pub fn at_end(&mut self) -> bool {
         self.skip_spaces();
         self.rest().is_empty()
     }
 
-    /// Says that nothing may follow.
+    /// Returns an error unless the end is reached.
     pub fn finish(&mut self) -> Result<(), Error> {
         if self.at_end() {
             return Ok(());
@@ -68,18 +68,18 @@ impl<'a> Scanner<'a> {
         Err(self.fail("expected the end"))
     }
 
-    /// The same after names alone: what follows is most likely part of one.
+    /// Like [`finish`](Self::finish), after names only: any rest is most likely part of a name.
     fn finish_names(&mut self) -> Result<(), Error> {
         if self.at_end() {
             return Ok(());
         }
         let quoted = crate::error::shell(&quote(self.text));
         Err(self.fail(&format!(
-            "this character belongs to the grammar; a name that holds one stands in double quotes: {quoted}"
+            "this character is special; put a name that contains it in double quotes: {quoted}"
         )))
     }
 
-    /// A bare or quoted name.
+    /// Reads a bare or quoted name.
     pub fn name(&mut self) -> Result<String, Error> {
         self.skip_spaces();
         if self.take('"') {
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
         Ok(name.to_owned())
     }
 
-    /// Names separated by commas.
+    /// Reads names separated by commas.
     pub fn names(&mut self) -> Result<Vec<String>, Error> {
         let mut names = vec![self.name()?];
         while self.take(',') {
@@ -126,14 +126,14 @@ impl<'a> Scanner<'a> {
         Err(self.fail("the quote is never closed"))
     }
 
-    /// An error that points at the character that comes next.
+    /// An error that points at the next character.
     pub fn fail(&self, problem: &str) -> Error {
         let column = self.text[..self.at].chars().count() + 1;
         Error::usage(format!("{:?}, character {column}: {problem}", self.text))
     }
 }
 
-/// `name`, or `"name"` where it holds a character of the grammar; what [`names`] reads back.
+/// Writes `name`, or `"name"` if it contains a special character, so that [`names`] can read it.
 pub fn quote(name: &str) -> String {
     let bare = !name.is_empty() && name.trim() == name && !name.contains(SPECIAL);
     if bare {
@@ -142,7 +142,7 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', r"\\").replace('"', r#"\""#))
 }
 
-/// A list of names: `a, "b,c"`.
+/// Reads a list of names: `a, "b,c"`.
 ///
 /// ```
 /// let names = fairfront_data::grammar::names(r#"fnlwgt, "capital, gain""#).unwrap();
@@ -155,7 +155,7 @@ pub fn names(text: &str) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The columns of a sensitive attribute: `sex`, or `sex:race` for an intersection.
+/// Reads the columns of a sensitive attribute: `sex`, or `sex:race` for an intersection.
 pub fn attribute(text: &str) -> Result<Vec<String>, Error> {
     let mut scanner = Scanner::new(text);
     let mut names = vec![scanner.name()?];
@@ -166,7 +166,7 @@ pub fn attribute(text: &str) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// `COLUMN=WORD`, or `WORD` alone: `workclass=category`, `drop`.
+/// Reads `COLUMN=WORD`, or `WORD` alone: `workclass=category`, `drop`.
 pub fn setting(text: &str) -> Result<(Option<String>, String), Error> {
     let mut scanner = Scanner::new(text);
     let first = scanner.name()?;
@@ -179,7 +179,7 @@ pub fn setting(text: &str) -> Result<(Option<String>, String), Error> {
     Ok(both)
 }
 
-/// `COLUMN=WORD`: `zip=categorical`.
+/// Reads `COLUMN=WORD`: `zip=categorical`.
 pub fn assignment(text: &str) -> Result<(String, String), Error> {
     match setting(text)? {
         (Some(column), word) => Ok((column, word)),
@@ -187,7 +187,7 @@ pub fn assignment(text: &str) -> Result<(String, String), Error> {
     }
 }
 
-/// `COLUMN=NUMBER,NUMBER,…`, increasing: `age=25,45`.
+/// Reads `COLUMN=NUMBER,NUMBER,…`, increasing: `age=25,45`.
 pub fn bins(text: &str) -> Result<(String, Vec<f64>), Error> {
     let mut scanner = Scanner::new(text);
     let column = scanner.name()?;
@@ -213,8 +213,8 @@ pub fn bins(text: &str) -> Result<(String, Vec<f64>), Error> {
     Ok((column, edges))
 }
 
-/// `COLUMN=NEW:OLD,OLD,…`: `education=primary:Preschool,1st-4th`. An old level `*` stands for all
-/// levels that no merge of the column names.
+/// Reads `COLUMN=NEW:OLD,OLD,…`: `education=primary:Preschool,1st-4th`. The old category `*` stands for all
+/// categories that no merge of the column lists.
 pub fn merge(text: &str) -> Result<(String, String, Vec<String>), Error> {
     let mut scanner = Scanner::new(text);
     let column = scanner.name()?;
@@ -229,13 +229,13 @@ pub fn merge(text: &str) -> Result<(String, String, Vec<String>), Error> {
 /// A name with settings, `name(setting=value, …)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What stands before the parenthesis.
+    /// The name before the parenthesis.
     pub name: String,
-    /// Settings in the order given.
+    /// Settings in the order written.
     pub settings: Vec<(String, String)>,
 }
 
-/// `name` or `name(setting=value, …)`; the name may hold colons: `synthetic:3(rows=500)`.
+/// Reads `name` or `name(setting=value, …)`; the name may contain colons: `synthetic:3(rows=500)`.
 pub fn call(text: &str) -> Result<Call, Error> {
     let (name, rest) = match text.find('(') {
         Some(at) => text.split_at(at),
@@ -319,13 +319,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quoted_names_come_back(list in prop::collection::vec(".*", 1..5)) {
+        fn quoted_names_are_read_back(list in prop::collection::vec(".*", 1..5)) {
             let text = list.iter().map(|n| quote(n)).collect::<Vec<_>>().join(",");
             prop_assert_eq!(names(&text).unwrap(), list);
         }
 
         #[test]
-        fn no_text_panics(text in ".*") {
+        fn no_string_panics(text in ".*") {
             let _ = (names(&text), attribute(&text), setting(&text), bins(&text), merge(&text), call(&text));
         }
     }

@@ -1,24 +1,25 @@
-//! How sensitive columns become groups: fitted once, saved with the encoding, applied to any later rows.
+//! Maps sensitive columns to groups. The rules are fitted once, saved with the encoding, and applied to any
+//! later rows.
 
 use std::borrow::Cow;
 
 use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, aside, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
+use crate::category::{Categories, Labels, plain_number};
 use crate::error::{Error, near_names};
-use crate::level::{Labels, Levels, plain_number};
 use crate::read::parse_number;
 use crate::rule::OTHER;
 use crate::setting::{BINS, MERGE, POOL_GROUPS, SENSITIVE, TYPE};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::Table;
 
-/// The group of rows whose sensitive value is missing, where they are to be one.
+/// The group of rows whose sensitive value is missing, if such rows form a group.
 pub const MISSING_GROUP: &str = "(missing)";
 
-/// More different numbers than this in a sensitive column need bins; in a target, a comparison.
+/// With more distinct numbers than this, a sensitive column needs bins and a target needs a comparison.
 pub(crate) const MOST_NUMBERS: usize = 12;
-/// More groups than this cannot be told apart by a person or by statistics.
+/// The maximum number of groups; neither people nor statistics can distinguish more.
 pub(crate) const MOST_GROUPS: usize = 1_000;
 
 /// One column of a sensitive attribute.
@@ -26,20 +27,20 @@ pub(crate) const MOST_GROUPS: usize = 1_000;
 pub struct AttributeColumn {
     /// The column.
     pub column: String,
-    /// Cuts of a numeric column: below the first, from the first to below the second, …
+    /// Bin edges of a numeric column: below the first, from the first to below the second, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<Vec<f64>>,
-    /// Levels that are one.
+    /// Categories to merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
 }
 
 impl AttributeColumn {
-    fn levels<'a>(&'a self, table: &'a Table) -> Result<Levels<'a>, Error> {
+    fn categories<'a>(&'a self, table: &'a Table) -> Result<Categories<'a>, Error> {
         let column = table.require(&self.column, SENSITIVE)?;
         match &self.bins {
-            Some(edges) => Levels::binned(column, edges),
-            None => Levels::of(column, self.merge.as_ref()),
+            Some(edges) => Categories::binned(column, edges),
+            None => Categories::of(column, self.merge.as_ref()),
         }
     }
 }
@@ -52,16 +53,15 @@ pub struct AttributeRule {
     pub attribute: Attribute,
     /// One column, or several for an intersection.
     pub columns: Vec<AttributeColumn>,
-    /// What happens to rows with a missing value.
+    /// The treatment of rows with a missing value.
     pub missing: MissingSensitive,
-    /// Training rows that a group needs to be compared; see [`MinGroup`](crate::MinGroup).
+    /// The number of training rows that a group needs to be compared; see [`MinGroup`](crate::MinGroup).
     #[serde(default)]
     pub min_group: usize,
-    /// Whether small groups were pooled: rows of every group without a name of its own are in
-    /// `(other)`.
+    /// Whether small groups were pooled. If so, rows of every unlisted group belong to `(other)`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pooled: bool,
-    /// Whether numbers in it are codes, by the user's word.
+    /// Whether the user declared that numbers in the column are codes.
     #[serde(skip)]
     as_codes: bool,
 }
@@ -73,7 +73,7 @@ impl AttributeRule {
         attributes.map(|columns| Self::new(spec, columns)).collect()
     }
 
-    /// The rule of an attribute; its groups are found later, by [`AttributeRule::fit_groups`].
+    /// The rule of an attribute, without groups; [`AttributeRule::fit_groups`] finds them.
     pub(crate) fn new(spec: &Spec, columns: &[String]) -> Self {
         Self {
             attribute: Attribute::new(attribute_name(columns), Vec::new()),
@@ -92,7 +92,7 @@ impl AttributeRule {
         }
     }
 
-    /// Finds the groups that occur in `rows` and returns the group code of each of these rows.
+    /// Finds the groups that occur in `rows`, and returns the group code of each of these rows.
     pub(crate) fn fit_groups(&mut self, table: &Table, rows: &[u32]) -> Result<Vec<u32>, Error> {
         let name = &self.attribute.name;
         for part in &self.columns {
@@ -100,22 +100,22 @@ impl AttributeRule {
             if column.n_missing == table.n_rows() {
                 return Err(Error::column(
                     &part.column,
-                    "all values of this sensitive column are missing; name another",
+                    "all values of this sensitive column are missing; choose another column",
                 ));
             }
-            let levels = part.levels(table)?;
-            let numbers = levels
+            let categories = part.categories(table)?;
+            let numbers = categories
                 .names
                 .iter()
                 .filter(|n| parse_number(n.as_bytes()).is_some());
             if part.bins.is_none() && !self.as_codes && numbers.count() > MOST_NUMBERS {
-                let n = grouped(levels.names.len());
+                let n = grouped(categories.names.len());
                 return Err(Error::column(
                     &part.column,
                     say![
-                        "this sensitive column holds {n} different numbers";
-                        "make groups of them", aside(say![", as in ", BINS.of(&part.column).is("25,45")]);
-                        "say ", TYPE.of(&part.column).is("categorical"), " if they are codes"
+                        "this sensitive column has {n} different numbers";
+                        "group them into bins", aside(say![", as in ", BINS.of(&part.column).is("25,45")]);
+                        "pass ", TYPE.of(&part.column).is("categorical"), " if they are codes"
                     ],
                 ));
             }
@@ -125,14 +125,14 @@ impl AttributeRule {
         let group = |i: &usize| labels.names[*i].clone();
         self.attribute.groups = order.iter().map(group).collect();
         match self.attribute.groups.len() {
-            0 | 1 => Err(Error::alike(
+            0 | 1 => Err(Error::no_variation(
                 name,
                 format!(
-                    "the sensitive attribute has {}; fairness needs at least two groups: name another \
-                     attribute, or look at which rows were dropped",
+                    "the sensitive attribute has {}, but fairness needs at least two; choose another \
+                     attribute, or check which rows were dropped",
                     match self.attribute.groups.first() {
-                        Some(only) => format!("one group only, {only:?}"),
-                        None => "no group".into(),
+                        Some(only) => format!("only one group, {only:?}"),
+                        None => "no groups".into(),
                     }
                 ),
             )),
@@ -161,8 +161,8 @@ impl AttributeRule {
         }
     }
 
-    /// Makes one group, `(other)`, of all groups with fewer training rows than `least`. `codes` are the
-    /// groups of all rows in use, `train` the positions of training rows among them.
+    /// Pools all groups with fewer training rows than `least` into one group, `(other)`. `codes` are the
+    /// groups of all rows in use, and `train` the positions of the training rows among them.
     pub(crate) fn pool(
         &mut self,
         least: usize,
@@ -188,7 +188,7 @@ impl AttributeRule {
         }
         if names.is_empty() {
             let least = grouped(least);
-            return Err(Error::alike(
+            return Err(Error::no_variation(
                 &self.attribute.name,
                 say![
                     "every group of the sensitive attribute has fewer than {least} training rows, so ",
@@ -209,12 +209,14 @@ impl AttributeRule {
         Ok(())
     }
 
-    /// Fixes which groups are compared, from counts of negative and positive training rows per group.
+    /// Decides which groups are compared, from the numbers of negative and positive training rows per
+    /// group.
     pub(crate) fn fix_small(&mut self, counts: &[[usize; 2]]) {
         self.attribute.small = SmallGroups::new(self.min_group, counts);
     }
 
-    /// The groups that occur in `rows`, in order; of names that say the same numbers, the first.
+    /// The groups that occur in `rows`, in order. If several names stand for the same numbers, the first is
+    /// used.
     pub(crate) fn group_names(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
         let labels = self.labels(table)?;
         let mut seen = std::collections::BTreeSet::new();
@@ -223,8 +225,8 @@ impl AttributeRule {
         Ok(names.filter(|name| seen.insert(self.plain(name))).collect())
     }
 
-    /// The group code of every row of a table; [`UNKNOWN_GROUP`] where the value is missing or its
-    /// group did not occur when the rule was made.
+    /// The group code of every row of a table. It is [`UNKNOWN_GROUP`] if the value is missing or if its
+    /// group did not occur when the rule was fitted.
     pub fn groups(&self, table: &Table) -> Result<Vec<u32>, Error> {
         let labels = self.labels(table)?;
         let code_of: Vec<u32> = labels
@@ -251,8 +253,8 @@ impl AttributeRule {
         Ok(labels.codes.iter().map(code).collect())
     }
 
-    /// A group's name with its numbers written in one way: a column of numbers has other texts in
-    /// one file than in another (`1` and `1.0`).
+    /// The name of a group with its numbers in standard form, because files may write the same number
+    /// differently (`1` and `1.0`).
     fn plain(&self, group: &str) -> String {
         match self.columns.len() {
             1 => plain_number(group).into_owned(),
@@ -263,12 +265,12 @@ impl AttributeRule {
         }
     }
 
-    /// The label of every row: of one column, or the combination of several.
+    /// The label of every row: the category of one column, or the combination of several.
     fn labels(&self, table: &Table) -> Result<Labels, Error> {
         let own_group = self.missing == MissingSensitive::Group;
         let mut labels: Option<Labels> = None;
         for part in &self.columns {
-            let next = part.levels(table)?.into_labels(own_group);
+            let next = part.categories(table)?.into_labels(own_group);
             labels = Some(match labels {
                 None => next,
                 Some(before) => before.combined(&next),

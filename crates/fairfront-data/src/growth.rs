@@ -1,4 +1,4 @@
-//! An encoding learns categories and groups that were not there when it was fitted.
+//! Adds categories and groups to an encoding that did not occur when it was fitted.
 
 use std::collections::BTreeSet;
 
@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::Encoding;
 use crate::error::{Error, quoted_list};
 use crate::group::{AttributeRule, MOST_GROUPS};
-use crate::rule::{CategoricalRule, MISSING_LEVEL, OTHER};
+use crate::rule::{CategoricalRule, MISSING_CATEGORY, OTHER};
 use crate::setting::{DROP, MERGE};
-use crate::table::{MISSING, Notice, Table};
+use crate::table::{Diagnostic, MISSING, Table};
 
-/// More categories than this in a column are not told apart: a stream must not grow with every
-/// identifier that it meets.
-const MOST_LEVELS: usize = 1_000;
+/// The maximum number of categories per column, so that a stream does not grow with every identifier in it.
+const MOST_CATEGORIES: usize = 1_000;
 
-/// What an encoding has learned.
+/// The categories and groups added to an encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Growth {
-    /// New levels, in the order of their parameters.
-    pub levels: Vec<NewLevel>,
+    /// New categories, in the order of their parameters.
+    pub categories: Vec<NewCategory>,
     /// New groups, attribute by attribute.
     pub groups: Vec<NewGroup>,
-    /// Rows with a category that was unknown before, be it pooled into *other*, or with a missing value
-    /// where none was known.
+    /// Rows with a category that was unknown before, including those pooled into *other*, and rows with the
+    /// first missing values of a column.
     pub unseen_rows: usize,
-    /// What else should be known.
-    pub notices: Vec<Notice>,
+    /// Messages about the new categories and groups.
+    #[serde(rename = "messages")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A level that a column did not have.
+/// A new category of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NewLevel {
+pub struct NewCategory {
     /// The column.
     pub column: String,
-    /// The level, merged.
-    pub level: String,
+    /// The category, after merging.
+    pub category: String,
 }
 
-/// A group that an attribute did not have.
+/// A new group of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewGroup {
     /// The attribute.
@@ -48,17 +48,17 @@ pub struct NewGroup {
     pub group: String,
 }
 
-/// A point of one schema as one of a schema whose columns have further levels at their ends: these have
-/// no effect yet.
+/// Converts a point of one schema to a schema whose columns have further categories at their ends. The new
+/// categories have no effect yet.
 pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
     let (numeric, mut rest) = point.split_at(old.numeric.len());
     let mut out = numeric.to_vec();
     for (before, after) in old.categorical.iter().zip(&new.categorical) {
-        let (own, others) = rest.split_at(before.levels.len());
+        let (own, others) = rest.split_at(before.categories.len());
         out.extend_from_slice(own);
         out.extend(std::iter::repeat_n(
             0.0,
-            after.levels.len() - before.levels.len(),
+            after.categories.len() - before.categories.len(),
         ));
         rest = others;
     }
@@ -67,30 +67,30 @@ pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
 }
 
 impl Encoding {
-    /// Whether this encoding is another one that has learned nothing, or more categories: the same columns
-    /// in the same order, each with all categories of the other first. Groups do not matter.
+    /// Whether this encoding equals `other` or has only more categories: the same columns in the same
+    /// order, each starting with all categories of `other`. Groups do not matter.
     pub fn extends(&self, other: &Self) -> bool {
         let longer = |(own, other): (&CategoricalRule, &CategoricalRule)| {
-            own.column == other.column && own.levels.starts_with(&other.levels)
+            own.column == other.column && own.categories.starts_with(&other.categories)
         };
         self.numeric == other.numeric
             && self.categorical.len() == other.categorical.len()
             && self.categorical.iter().zip(&other.categorical).all(longer)
     }
 
-    /// Learns the categories and groups of rows of a table.
+    /// Adds the categories and groups of these rows of a table.
     ///
-    /// An unknown category is appended to the levels of its column, and so is `(missing)` where a value
-    /// is missing for the first time; where the column has a level `(other)`, both go there as they
-    /// always did. An unknown group is appended to those of its attribute, up to 1,000 of them.
-    /// The new levels and groups of one call are in sorted order.
+    /// An unknown category is appended to the categories of its column, and so is `(missing)` at the first
+    /// missing value. If the column has a category `(other)`, both belong to it instead. An unknown group
+    /// is appended to the groups of its attribute, up to 1,000 groups. The new categories and groups of one
+    /// call are in sorted order.
     pub fn grow(&mut self, table: &Table, rows: &[u32]) -> Result<Growth, Error> {
-        // All looking comes before any change, so that an error leaves the encoding as it was.
+        // Check everything before the first change, so that an error leaves the encoding unchanged.
         let mut unseen = vec![false; table.n_rows()];
-        let mut new_levels = Vec::with_capacity(self.categorical.len());
+        let mut new_categories = Vec::with_capacity(self.categorical.len());
         for rule in &self.categorical {
-            let new = new_levels_of(rule, table, rows, &mut unseen);
-            new_levels.push(new.map_err(|e| e.in_table(&table.name))?);
+            let new = new_categories_of(rule, table, rows, &mut unseen);
+            new_categories.push(new.map_err(|e| e.in_table(&table.name))?);
         }
         let mut new_groups = Vec::with_capacity(self.attributes.len());
         for rule in &self.attributes {
@@ -102,25 +102,25 @@ impl Encoding {
             unseen_rows: rows.iter().filter(|row| unseen[**row as usize]).count(),
             ..Growth::default()
         };
-        for (rule, mut new) in self.categorical.iter_mut().zip(new_levels) {
-            let room = MOST_LEVELS.saturating_sub(rule.levels.len());
+        for (rule, mut new) in self.categorical.iter_mut().zip(new_categories) {
+            let room = MOST_CATEGORIES.saturating_sub(rule.categories.len());
             if new.len() > room {
-                let (name, n) = (&rule.column, grouped(rule.levels.len() + room));
-                growth.notices.push(Notice::warning(say![
-                    "column {name:?} has {n} categories, and no more are told apart: others count as one, \
-                     {OTHER}; leave it out",
+                let (name, n) = (&rule.column, grouped(rule.categories.len() + room));
+                growth.diagnostics.push(Diagnostic::warning(say![
+                    "column {name:?} has reached the maximum of {n} categories, so all further ones are \
+                     treated as {OTHER}; drop it",
                     with(DROP),
                     " if it is an identifier"
                 ]));
                 new.truncate(room);
                 new.push(OTHER.into());
             }
-            for level in new {
-                growth.levels.push(NewLevel {
+            for category in new {
+                growth.categories.push(NewCategory {
                     column: rule.column.clone(),
-                    level: level.clone(),
+                    category: category.clone(),
                 });
-                rule.levels.push(level);
+                rule.categories.push(category);
             }
         }
         for (rule, new) in self.attributes.iter_mut().zip(new_groups) {
@@ -130,19 +130,25 @@ impl Encoding {
     }
 }
 
-/// The levels that a column has to learn, sorted, a missing value last.
-fn new_levels_of(
+/// The new categories of a column, sorted, with missing values last.
+fn new_categories_of(
     rule: &CategoricalRule,
     table: &Table,
     rows: &[u32],
     unseen: &mut [bool],
 ) -> Result<Vec<String>, Error> {
     let column = table.require(&rule.column, "a feature of the encoding")?;
-    let (codes, levels) = column
-        .categorical()
-        .ok_or_else(|| Error::column(&rule.column, "this feature is categorical in training"))?;
-    let known: Vec<bool> = levels.iter().map(|level| rule.knows(level)).collect();
-    let knows_missing = rule.position(MISSING_LEVEL).is_some();
+    let (codes, categories) = column.categorical().ok_or_else(|| {
+        Error::column(
+            &rule.column,
+            "this feature is categorical in training, but the column is not; fix its values",
+        )
+    })?;
+    let known: Vec<bool> = categories
+        .iter()
+        .map(|category| rule.knows(category))
+        .collect();
+    let knows_missing = rule.position(MISSING_CATEGORY).is_some();
     let mut new: BTreeSet<&str> = BTreeSet::new();
     let mut missing = false;
     for &row in rows {
@@ -155,7 +161,7 @@ fn new_levels_of(
             continue;
         }
         unseen[row as usize] = true;
-        match levels.get(code as usize) {
+        match categories.get(code as usize) {
             Some(raw) => {
                 let merge = rule.merge.as_ref();
                 new.insert(merge.map_or(raw.as_str(), |merge| merge.apply(raw)));
@@ -166,9 +172,9 @@ fn new_levels_of(
     if rule.position(OTHER).is_some() {
         return Ok(Vec::new());
     }
-    // A level that is called so already takes them in.
-    let own = missing && !new.contains(MISSING_LEVEL);
-    let new = new.into_iter().chain(own.then_some(MISSING_LEVEL));
+    // If a category already has this name, the missing values join it.
+    let own = missing && !new.contains(MISSING_CATEGORY);
+    let new = new.into_iter().chain(own.then_some(MISSING_CATEGORY));
     Ok(new.map(Into::into).collect())
 }
 
@@ -178,9 +184,9 @@ fn grow_groups(rule: &mut AttributeRule, new: Vec<String>, growth: &mut Growth) 
     if new.len() > room {
         let more: Vec<&str> = new[room..].iter().map(String::as_str).collect();
         let (name, most, more) = (&attribute.name, grouped(MOST_GROUPS), quoted_list(&more, 5));
-        growth.notices.push(Notice::warning(say![
-            "the sensitive attribute {name:?} has {most} groups, and no more are taken in: rows of {more} \
-             count for the loss only; merge groups",
+        growth.diagnostics.push(Diagnostic::warning(say![
+            "the sensitive attribute {name:?} has reached the maximum of {most} groups: rows of {more} \
+             count only for the loss; merge groups",
             with(MERGE)
         ]));
     }
@@ -194,7 +200,7 @@ fn grow_groups(rule: &mut AttributeRule, new: Vec<String>, growth: &mut Growth) 
 }
 
 impl AttributeRule {
-    /// The groups of these rows that the rule does not know, in order.
+    /// The groups of these rows that the rule does not know yet, in order.
     fn new_groups(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
         let known = self.groups(table)?;
         let unknown: Vec<u32> = rows

@@ -1,5 +1,5 @@
-//! Batches that come as tables: held to the types of the first, and kept as they came where nothing
-//! can be made of them yet.
+//! Batches that arrive as tables. Later batches must have the types of the first, and rows that cannot be
+//! prepared yet are held unchanged.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::read::{ColumnTypes, Decimal, FixedType, TypedColumn, column_order};
 use crate::spec::{Role, Spec};
 use crate::table::{Column, LeftOut, MISSING, SourceFile, Table};
 
-/// What messages call the table that the types are from.
+/// The name that messages use for the table with the expected types.
 const FIRST: &str = "the first batch";
 
 impl ColumnTypes {
-    /// The types of a first batch that is a table already. What comes later in columns that are not used,
-    /// or that hold no value at all here, does not matter.
+    /// The types of a first batch that is already a table. Columns that are not used, or that have no
+    /// values here, accept any type later.
     pub fn of_table(table: &Table, spec: &Spec) -> Self {
         let typed = |column: &Column| TypedColumn {
             name: column.name.clone(),
@@ -36,8 +36,8 @@ impl ColumnTypes {
         }
     }
 
-    /// A later batch with the columns in the order of the first, each of the type that it has there. A
-    /// column without any value fits every type; others are refused where they are of another one.
+    /// A later batch with its columns in the order of the first batch. A column without values fits every
+    /// type; a column of a different type is an error.
     pub fn fit_table(&self, table: &Table) -> Result<Table, Error> {
         let names: Vec<String> = self.columns.iter().map(|c| c.name.clone()).collect();
         let order = order(table, &names)?;
@@ -52,7 +52,7 @@ impl ColumnTypes {
                     Column::from_numbers(&typed.name, vec![f64::NAN; n]).dated(typed.fixed.date())
                 }
                 (FixedType::Categorical, None) => {
-                    Column::from_texts(&typed.name, vec![None::<&str>; n])
+                    Column::from_strings(&typed.name, vec![None::<&str>; n])
                 }
                 (wanted, Some(found)) => {
                     return Err(other_type(&typed.name, found, wanted).in_table(&table.name));
@@ -63,7 +63,7 @@ impl ColumnTypes {
     }
 }
 
-/// Rows of tables with the same columns, as they came.
+/// Rows of tables with the same columns, kept unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HeldRows {
     n_rows: usize,
@@ -79,7 +79,7 @@ struct HeldColumn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum HeldValues {
-    /// No value so far, so that every type fits.
+    /// No values so far, so every type fits.
     Nothing,
     Numbers(Vec<Option<f64>>),
     Dates {
@@ -87,10 +87,10 @@ enum HeldValues {
         days: Vec<Option<f64>>,
         order: DateOrder,
     },
-    Texts {
-        /// Positions in `levels`; [`MISSING`] where missing.
+    Strings {
+        /// Positions in `categories`; [`MISSING`] for missing values.
         codes: Vec<u32>,
-        levels: Vec<String>,
+        categories: Vec<String>,
     },
     LeftOut(LeftOut),
 }
@@ -101,8 +101,8 @@ impl HeldRows {
         self.n_rows
     }
 
-    /// Puts the rows of a table behind these. The first table says which columns there are and of which
-    /// types; after an error nothing has changed.
+    /// Appends the rows of a table. The first table determines the columns and their types. On an error
+    /// nothing changes.
     pub fn append(&mut self, table: &Table) -> Result<(), Error> {
         if self.columns.is_empty() {
             let column = |column: &Column| HeldColumn {
@@ -138,41 +138,40 @@ impl HeldRows {
                 let date = held.values.fixed().and_then(FixedType::date);
                 Column::from_numbers(&held.name, numbers).dated(date)
             }
-            HeldValues::Texts { codes, levels } => {
-                let texts = codes.iter().map(|code| levels.get(*code as usize));
-                Column::from_texts(&held.name, texts)
+            HeldValues::Strings { codes, categories } => {
+                let strings = codes.iter().map(|code| categories.get(*code as usize));
+                Column::from_strings(&held.name, strings)
             }
             HeldValues::LeftOut(reason) => Column::left_out(&held.name, *reason),
         };
         of_columns(name, self.columns.iter().map(column).collect(), self.n_rows)
     }
 
-    /// Whether all columns have as many values as there are rows, as in what was written by this
-    /// program.
+    /// Whether every column has one value per row, as in data that this program wrote.
     pub fn is_sound(&self) -> bool {
         self.columns.iter().all(|held| match &held.values {
             HeldValues::Nothing | HeldValues::LeftOut(_) => true,
             HeldValues::Numbers(numbers) | HeldValues::Dates { days: numbers, .. } => {
                 numbers.len() == self.n_rows
             }
-            HeldValues::Texts { codes, .. } => codes.len() == self.n_rows,
+            HeldValues::Strings { codes, .. } => codes.len() == self.n_rows,
         })
     }
 }
 
 impl HeldValues {
-    /// `None` where every type fits.
+    /// `None` if every type fits.
     fn fixed(&self) -> Option<FixedType> {
         match self {
             Self::Nothing => None,
             Self::Numbers(_) => Some(FixedType::Numeric),
             Self::Dates { order, .. } => Some(FixedType::Date(*order)),
-            Self::Texts { .. } => Some(FixedType::Categorical),
+            Self::Strings { .. } => Some(FixedType::Categorical),
             Self::LeftOut(reason) => Some(FixedType::LeftOut(*reason)),
         }
     }
 
-    /// Puts the `n` values of a column behind those of `before` rows; the types are known to agree.
+    /// Appends the `n` values of a column after `before` rows; the types must agree.
     fn append(&mut self, before: usize, column: &Column, n: usize) {
         if let Self::Nothing = self {
             *self = match type_of(column, n) {
@@ -182,9 +181,9 @@ impl HeldValues {
                     days: vec![None; before],
                     order,
                 },
-                Some(FixedType::Categorical) => Self::Texts {
+                Some(FixedType::Categorical) => Self::Strings {
                     codes: vec![MISSING; before],
-                    levels: Vec::new(),
+                    categories: Vec::new(),
                 },
                 Some(FixedType::LeftOut(reason)) => Self::LeftOut(reason),
             };
@@ -197,9 +196,9 @@ impl HeldValues {
                 }
                 numbers.resize(before + n, None);
             }
-            Self::Texts { codes, levels } => {
+            Self::Strings { codes, categories } => {
                 if let Some((new, names)) = column.categorical() {
-                    let places = places(levels, names);
+                    let places = places(categories, names);
                     let place = |code: &u32| places.get(*code as usize).copied();
                     codes.extend(new.iter().map(|code| place(code).unwrap_or(MISSING)));
                 }
@@ -209,20 +208,20 @@ impl HeldValues {
     }
 }
 
-/// Where these names are among levels, to which new ones are added.
-fn places(levels: &mut Vec<String>, names: &[String]) -> Vec<u32> {
-    let known = levels.iter().enumerate();
+/// The positions of these names among the categories, adding new names.
+fn places(categories: &mut Vec<String>, names: &[String]) -> Vec<u32> {
+    let known = categories.iter().enumerate();
     let mut at: BTreeMap<String, u32> = known.map(|(i, l)| (l.clone(), i as u32)).collect();
     let place = |name: &String| {
         *at.entry(name.clone()).or_insert_with(|| {
-            levels.push(name.clone());
-            levels.len() as u32 - 1
+            categories.push(name.clone());
+            categories.len() as u32 - 1
         })
     };
     names.iter().map(place).collect()
 }
 
-/// The type of a column; `None` where it has no value.
+/// The type of a column; `None` if it has no values.
 fn type_of(column: &Column, n_rows: usize) -> Option<FixedType> {
     match FixedType::of(column) {
         FixedType::LeftOut(LeftOut::AllMissing) => None,
@@ -232,7 +231,7 @@ fn type_of(column: &Column, n_rows: usize) -> Option<FixedType> {
     }
 }
 
-/// Where each of these columns is in a table.
+/// The position of each of these columns in a table.
 fn order(table: &Table, names: &[String]) -> Result<Vec<usize>, Error> {
     let here: Vec<String> = table.columns().iter().map(|c| c.name.clone()).collect();
     column_order(&table.name, FIRST, names, &here)
@@ -248,7 +247,7 @@ fn other_type(column: &str, found: FixedType, wanted: FixedType) -> Error {
     Error::column(
         column,
         format!(
-            "it is {} here and was {} in {FIRST}; give it the same type in every batch",
+            "it is {} here but was {} in {FIRST}; use the same type in every batch",
             of(found),
             of(wanted)
         ),
@@ -273,15 +272,15 @@ mod tests {
         let x = x.iter().map(|x| x.unwrap_or(f64::NAN)).collect();
         let columns = vec![
             Column::from_numbers("x", x),
-            Column::from_texts("c", c.iter().copied()),
+            Column::from_strings("c", c.iter().copied()),
         ];
         Table::from_columns("X", columns)
     }
 
-    /// The values of a table, as texts.
+    /// The values of a table, as strings.
     fn values(table: &Table) -> Vec<Vec<Option<String>>> {
         let value = |column: &Column, row: usize| match &column.categorical() {
-            Some((codes, levels)) => levels.get(codes[row] as usize).cloned(),
+            Some((codes, categories)) => categories.get(codes[row] as usize).cloned(),
             None => column
                 .numeric()
                 .map(|x| x.get(row))
@@ -295,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_in_pieces_are_the_rows_in_one(
+        fn several_appends_equal_one_append(
             rows in prop::collection::vec(
                 (prop::option::of(-9.0f64..9.0), prop::option::of("[abc]")), 1..40),
             cuts in prop::collection::vec(0usize..40, 0..4),
@@ -321,43 +320,43 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_types_are_those_of_the_first_batch() {
+    fn later_batches_need_the_columns_and_types_of_the_first() {
         let first = table(&[Some(1.0), None], &[Some("a"), Some("b")]);
         let types = ColumnTypes::of_table(&first, &Spec::default());
         let mut held = HeldRows::default();
         held.append(&first).unwrap();
         let before = held.clone();
-        let text = || Column::from_texts("x", [Some("a"), Some("b")]);
+        let text = || Column::from_strings("x", [Some("a"), Some("b")]);
         let number = |name: &str| Column::from_numbers(name, vec![1.0, 2.0]);
         let nothing = || Column::from_numbers("c", vec![f64::NAN; 2]);
-        let refused = [
+        let rejected = [
             (
                 vec![text(), text_c()],
-                "column \"x\": it is categorical here and was numeric",
+                "column \"x\": it is categorical here but was numeric",
             ),
             (
                 vec![number("x"), number("c")],
-                "column \"c\": it is numeric here and was categorical",
+                "column \"c\": it is numeric here but was categorical",
             ),
             (
                 vec![number("x")],
-                "differ from those of the first batch: it lacks \"c\"",
+                "differ from those of the first batch: it does not have \"c\"",
             ),
             (
                 vec![number("x"), nothing(), number("z")],
                 "it also has \"z\"",
             ),
         ];
-        for (columns, message) in refused {
+        for (columns, message) in rejected {
             let table = Table::from_columns("X", columns);
             let errors = [held.append(&table).err(), types.fit_table(&table).err()];
             for error in errors {
-                let error = error.expect("refused").to_string();
+                let error = error.expect("rejected").to_string();
                 assert!(error.contains(message), "{error}");
             }
             assert_eq!(held, before);
         }
-        // Another order is none, and a column without values has no type.
+        // The order of columns does not matter, and a column without values has no type.
         let table = Table::from_columns("X", vec![nothing(), number("x")]);
         let fitted = types.fit_table(&table).unwrap();
         assert_eq!(values(&fitted)[1], [Some("2".to_owned()), None]);
@@ -367,11 +366,11 @@ mod tests {
     }
 
     fn text_c() -> Column {
-        Column::from_texts("c", [Some("a"), Some("b")])
+        Column::from_strings("c", [Some("a"), Some("b")])
     }
 
     #[test]
-    fn what_is_not_used_may_be_anything() {
+    fn unused_columns_may_have_any_type() {
         let spec = Spec {
             drop: vec!["x".into()],
             ..Spec::default()
@@ -379,8 +378,8 @@ mod tests {
         let first = table(&[Some(1.0)], &[None]);
         let types = ColumnTypes::of_table(&first, &spec);
         let columns = vec![
-            Column::from_texts("x", [Some("a")]),
-            Column::from_texts("c", [Some("b")]),
+            Column::from_strings("x", [Some("a")]),
+            Column::from_strings("c", [Some("b")]),
         ];
         let fitted = types.fit_table(&Table::from_columns("X", columns)).unwrap();
         assert_eq!(fitted.n_rows(), 1);

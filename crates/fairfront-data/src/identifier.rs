@@ -1,38 +1,39 @@
-//! Columns of whole numbers that are not quantities: identifiers, and codes of categories.
+//! Finds columns of whole numbers that are not quantities: identifiers, and codes of categories.
 
 use fairfront_core::{say, with};
 use rayon::prelude::*;
 
 use crate::error::listed;
 use crate::setting::{CATEGORICAL, DROP, TYPE};
-use crate::table::{Column, LeftOut, Notice, Values};
+use crate::table::{Column, Diagnostic, LeftOut, Values};
 
-/// A column of strings, or one that is named like an identifier, is looked at from this many values on.
+/// A column of strings, or one named like an identifier, is examined if it has at least this many values.
 pub(crate) const FEW_ROWS: usize = 20;
-/// Any other column from this many on.
+/// Any other column is examined if it has at least this many.
 const MANY_ROWS: usize = 100;
-/// "Nearly all" values are different: this share of those present.
+/// The share of distinct values from which "nearly all" values are distinct.
 pub(crate) const NEARLY_UNIQUE: f64 = 0.9;
-/// A name with the word `id` needs less: the same person may occur in several rows.
+/// The share for a name with the word `id`; it is smaller because the same person may occur in several
+/// rows.
 const MOSTLY_UNIQUE: f64 = 0.5;
 /// Whole numbers count up if they fill this share of the range from the smallest to the largest.
 const DENSE: f64 = 0.9;
-/// Values looked at first.
+/// The number of values to examine first.
 const HEAD: usize = 4_096;
-/// Codes have at most this many values …
+/// Codes have at most this many distinct values …
 const MOST_CODES: usize = 20;
-/// … each of them in so many rows on average.
+/// … each of them in at least this many rows on average.
 const ROWS_PER_CODE: usize = 5;
-/// Columns that a note names.
+/// The maximum number of columns that a note lists.
 const SHOWN: usize = 12;
 
-/// Words that make a column an identifier if most values are different.
+/// Words that make a column an identifier if most values are distinct.
 const ID_WORDS: [&str; 6] = ["id", "ids", "uuid", "guid", "uid", "pk"];
-/// Words at the end of a name that make it one if nearly all values are different.
+/// Words at the end of a name that make a column an identifier if nearly all values are distinct.
 const NUMBER_WORDS: [&str; 11] = [
     "no", "nr", "nbr", "num", "number", "key", "code", "row", "index", "idx", "rownum",
 ];
-/// Words of quantities and ordered scales, whose whole numbers are not codes.
+/// Words for quantities and ordered scales, whose whole numbers are not codes.
 const QUANTITY_WORDS: [&str; 44] = [
     "num",
     "number",
@@ -80,7 +81,7 @@ const QUANTITY_WORDS: [&str; 44] = [
     "decile",
 ];
 
-/// The words of a name, in lower case: `id_student`, `PassengerId`, `customerID`, `Unnamed: 0`.
+/// Splits a name into its words, in lowercase: `id_student`, `PassengerId`, `customerID`, `Unnamed: 0`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';
@@ -100,8 +101,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The share of different values from which a column of this name is an identifier; `None` where its
-/// name is not that of one.
+/// The share of distinct values from which a column of this name is an identifier; `None` if the name is
+/// not that of an identifier.
 fn by_name(name: &str) -> Option<f64> {
     let words = words(name);
     let is = |list: &[&str], word: &String| list.contains(&word.as_str());
@@ -118,14 +119,14 @@ fn by_name(name: &str) -> Option<f64> {
 enum Found {
     /// An identifier.
     Identifier,
-    /// Nearly every row has its own, and nothing else says that it is an identifier.
+    /// Nearly every row has its own value, but nothing else suggests an identifier.
     Distinct,
-    /// Perhaps codes of categories, so many.
+    /// Possibly codes of categories, with the number of categories.
     Codes(usize),
 }
 
-/// Different whole numbers with their counts, increasing; `None` where a number is not whole, or where there
-/// are more than `most` different ones.
+/// Distinct whole numbers with their counts, in increasing order; `None` if a number is not whole or if
+/// there are more than `most` distinct numbers.
 fn counts(numbers: impl Iterator<Item = f64>, most: usize) -> Option<Vec<(f64, usize)>> {
     let mut counts: Vec<(f64, usize)> = Vec::new();
     for number in numbers {
@@ -140,10 +141,10 @@ fn counts(numbers: impl Iterator<Item = f64>, most: usize) -> Option<Vec<(f64, u
 
 fn look(column: &Column) -> Option<Found> {
     let numbers = column.numeric().filter(|_| column.date.is_none())?;
-    // Minus zero is zero.
+    // Negative zero becomes zero.
     let present = || numbers.iter().filter(|v| !v.is_nan()).map(|v| v + 0.0);
     let n = numbers.len() - column.n_missing;
-    // A look at the first values saves one at all of them for most columns.
+    // For most columns, the first values already decide.
     let different = counts(present().take(HEAD), HEAD)?.len();
     if n < FEW_ROWS || (different as f64) < MOSTLY_UNIQUE / 2.0 * n.min(HEAD) as f64 {
         let counts = counts(present(), MOST_CODES)?;
@@ -171,8 +172,8 @@ fn look(column: &Column) -> Option<Found> {
     }
 }
 
-/// Whether few whole numbers are counts or a scale: by the name, by negative numbers, or because they
-/// begin at 0 without a gap and get rarer from there on.
+/// Whether few whole numbers are counts or a scale: because of the name, because some are negative, or
+/// because they start at 0 without gaps and become rarer.
 fn is_quantity(name: &str, counts: &[(f64, usize)]) -> bool {
     let words = words(name);
     if words.iter().any(|w| QUANTITY_WORDS.contains(&w.as_str())) || counts[0].0 < 0.0 {
@@ -185,13 +186,13 @@ fn is_quantity(name: &str, counts: &[(f64, usize)]) -> bool {
     counts[0].0 == 0.0 && without_gap && rarer
 }
 
-/// Leaves out the identifiers among the columns whose type is not set, and notes which of the others
-/// may be identifiers or codes.
+/// Leaves out the identifiers among the columns whose type is not set, and notes which other columns may be
+/// identifiers or codes.
 pub(crate) fn leave_out(
     columns: &mut [Column],
     is_free: impl Fn(&str) -> bool + Sync,
-) -> Vec<Notice> {
-    let mut notices = Vec::new();
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     let (mut distinct, mut codes): (Vec<&str>, Vec<(&str, usize)>) = Default::default();
     let all: Vec<Option<Found>> = columns
         .par_iter()
@@ -200,7 +201,7 @@ pub(crate) fn leave_out(
     for (column, found) in columns.iter_mut().zip(all) {
         if found == Some(Found::Identifier) {
             let name = &column.name;
-            notices.push(Notice::warning(say![
+            diagnostics.push(Diagnostic::warning(say![
                 "column {name:?} is left out: it looks like an identifier (nearly every row has its own \
                  whole number)";
                 "pass ", TYPE.of(name).is("numeric"), " to use it as a feature";
@@ -217,9 +218,9 @@ pub(crate) fn leave_out(
     if !distinct.is_empty() {
         let names = listed(distinct.iter().map(|c| format!("{c:?}")), SHOWN);
         let shown = distinct.iter().copied().take(SHOWN);
-        notices.push(Notice::info(say![
-            "every row has its own whole number in {names}; they are features: if one is an identifier, \
-             leave it out",
+        diagnostics.push(Diagnostic::note(say![
+            "every row has its own whole number in {names}, which are used as features; if one is an \
+             identifier, leave it out",
             with(DROP.of_all(shown))
         ]));
     }
@@ -227,23 +228,23 @@ pub(crate) fn leave_out(
         let counts = codes.iter().map(|(c, n)| format!("{c:?} ({n} values)"));
         let counts = listed(counts, SHOWN);
         let shown = codes.iter().map(|(c, _)| *c).take(SHOWN);
-        notices.push(Notice::info(say![
+        diagnostics.push(Diagnostic::note(say![
             "whole numbers with few values are read as quantities: {counts}";
             "if they are codes of categories, pass ", CATEGORICAL.of_all(shown)
         ]));
     }
-    notices
+    diagnostics
 }
 
-/// Warnings for features that look like identifiers, for tables whose columns are all taken as they are.
-pub fn identifier_warnings(columns: &[Column]) -> Vec<Notice> {
+/// Warns about features that look like identifiers, for tables whose columns are all used unchanged.
+pub fn identifier_warnings(columns: &[Column]) -> Vec<Diagnostic> {
     let found: Vec<Option<Found>> = columns.par_iter().map(look).collect();
     let identifiers = columns.iter().zip(found);
     let identifiers = identifiers.filter(|(_, found)| *found == Some(Found::Identifier));
     let warning = |(column, _): (&Column, _)| {
-        Notice::warning(format!(
-            "column {:?} looks like an identifier (nearly every row has its own whole number), and is a \
-             feature; remove it from the table if it is one",
+        Diagnostic::warning(format!(
+            "column {:?} looks like an identifier (nearly every row has its own whole number), but is \
+             used as a feature; if it is one, remove it from the table",
             column.name
         ))
     };
@@ -258,7 +259,7 @@ mod tests {
         look(&Column::from_numbers(name, values.collect()))
     }
 
-    /// Different whole numbers without any order.
+    /// Distinct whole numbers in no particular order.
     fn scattered(n: u64) -> impl Iterator<Item = f64> {
         (0..n).map(|i| (i * 7919 % 100_003) as f64)
     }
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_told_from_amounts() {
+    fn identifiers_differ_from_amounts() {
         assert_eq!(found("id", scattered(50)), Some(Found::Identifier));
         assert_eq!(found("x", scattered(500)), Some(Found::Distinct));
         assert_eq!(found("x", scattered(50)), None);
@@ -306,12 +307,12 @@ mod tests {
             found("x", (1000..1200).map(f64::from)),
             Some(Found::Identifier)
         );
-        // In any order.
+        // The order does not matter.
         assert_eq!(
             found("x", (0..200).map(|i| f64::from(i * 7 % 200))),
             Some(Found::Identifier)
         );
-        // The same people several times.
+        // The same people occur several times.
         let twice = || scattered(100).chain(scattered(50));
         assert_eq!(found("id_student", twice()), Some(Found::Identifier));
         assert_eq!(found("amount", twice()), None);
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_told_from_counts() {
+    fn codes_differ_from_counts() {
         let codes = || (0..300).map(|i| f64::from([10, 20, 30, 90][i % 4]));
         assert_eq!(found("region", codes()), Some(Found::Codes(4)));
         assert_eq!(found("n_rooms", codes()), None);
@@ -338,14 +339,14 @@ mod tests {
             Column::from_numbers("id", scattered(50).collect()),
             Column::from_numbers("case_id", scattered(50).collect()),
         ];
-        let notices = leave_out(&mut columns, |name| name != "id");
-        assert_eq!(notices.len(), 1);
+        let diagnostics = leave_out(&mut columns, |name| name != "id");
+        assert_eq!(diagnostics.len(), 1);
         assert!(
-            notices[0]
+            diagnostics[0]
                 .message
                 .to_string()
                 .contains("type of \"case_id\"=numeric"),
-            "{notices:?}"
+            "{diagnostics:?}"
         );
         assert!(columns[0].numeric().is_some() && columns[1].numeric().is_none());
     }

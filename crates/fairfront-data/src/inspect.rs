@@ -2,16 +2,16 @@ use fairfront_core::{Attribute, UNKNOWN_GROUP, say};
 
 use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
-use crate::finding::{Findings, by_level};
+use crate::finding::{Findings, by_severity};
 use crate::group::AttributeRule;
 use crate::ordered::Ordered;
 use crate::prepare::Prepared;
 use crate::proxy::Proxy;
 use crate::sieve::Dropped;
 use crate::spec::{Role, attribute_name};
-use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
+use crate::table::{Column, ColumnType, Diagnostic, LeftOut, Values};
 
-/// What is in a table, before any training.
+/// A summary of a table before any training.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Inspection {
     /// The files or the data set.
@@ -22,51 +22,52 @@ pub struct Inspection {
     pub read: usize,
     /// Rows dropped.
     pub dropped: usize,
-    /// Why rows were dropped; a row may count under several reasons.
+    /// Reasons for dropped rows; a row may count under several reasons.
     pub dropped_by: Vec<Dropped>,
     /// All columns, in the order of the table.
     pub columns: Vec<ColumnSummary>,
-    /// The target, where one is named.
+    /// The target, if one is set.
     pub target: Option<TargetSummary>,
-    /// For each sensitive attribute its groups.
+    /// The groups of each sensitive attribute.
     pub sensitive: Ordered<Ordered<GroupSummary>>,
-    /// For each pair of attributes that is not itself an attribute, its groups.
+    /// The groups of each pair of attributes that is not itself an attribute.
     pub intersections: Ordered<Ordered<GroupSummary>>,
     /// Rows in use whose group is unknown, by attribute.
     pub unknown: Ordered<usize>,
-    /// How well the features give each attribute away.
+    /// How well the features predict each attribute.
     pub proxies: Ordered<Proxy>,
-    /// Rows for training, validation and test.
+    /// Number of rows in each split.
     pub split: Ordered<usize>,
-    /// Features after encoding, levels counted, the intercept not; 0 while no roles are named.
+    /// Number of features after encoding, one per category, without the intercept; 0 if no roles are set.
     pub features: usize,
-    /// What was decided for the user, and what to be wary of.
-    pub notices: Vec<Notice>,
+    /// Notes about automatic choices, and warnings.
+    #[serde(rename = "messages")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One column, over all rows read.
+/// A summary of one column, over all rows read.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ColumnSummary {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Its type; `None` where it was left out or not read.
+    /// Its type; `None` if it was left out or not read.
     #[serde(rename = "type")]
     pub column_type: Option<ColumnType>,
-    /// Why it was left out.
+    /// The reason if it was left out.
     pub left_out: Option<String>,
-    /// Missing values; `None` where it was not read.
+    /// Number of missing values; `None` if it was not read.
     pub missing: Option<usize>,
-    /// The same as a share of the rows read.
+    /// Share of missing values among the rows read.
     pub missing_share: Option<f64>,
-    /// Different values; `None` where it was left out.
+    /// Number of distinct values; `None` if it was left out.
     pub distinct: Option<usize>,
-    /// Levels after merging; `None` where none are merged.
+    /// Number of categories after merging; `None` if none are merged.
     pub merged: Option<usize>,
-    /// Smallest and largest number and their unweighted mean.
+    /// Smallest and largest number, and the unweighted mean.
     pub range: Option<NumericRange>,
-    /// The most frequent levels, merged as asked, with their counts.
+    /// The most frequent categories, after merging, with their counts.
     pub top: Vec<(String, usize)>,
 }
 
@@ -81,45 +82,45 @@ pub struct NumericRange {
     pub max: f64,
 }
 
-/// The target over the rows in use.
+/// A summary of the target over the rows in use.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct TargetSummary {
     /// The column.
     pub column: String,
-    /// The values that are +1.
+    /// The values with label +1.
     pub positive: String,
-    /// When a label is +1, as a person reads it.
+    /// The condition for label +1, in readable form.
     #[serde(skip)]
     pub condition: String,
-    /// Rows with it.
+    /// Rows with label +1.
     pub positives: usize,
-    /// The others.
+    /// Rows with label −1.
     pub negatives: usize,
     /// Weighted share of positives.
     pub base_rate: f64,
 }
 
-/// One group over the rows in use.
+/// A summary of one group over the rows in use.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GroupSummary {
-    /// Rows.
+    /// Number of rows.
     pub count: usize,
     /// Weighted share of the rows whose group is known.
     pub share: f64,
     /// Rows with label +1; `None` without a target.
     pub positives: Option<usize>,
-    /// Weighted share of positives; `None` without a target or where the weights are all 0.
+    /// Weighted share of positives; `None` without a target or if all weights are 0.
     pub base_rate: Option<f64>,
 }
 
 impl Inspection {
-    /// Looks at a prepared table.
+    /// Summarizes a prepared table.
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
-        let mut encoding_notices = Vec::new();
-        let encoding = encode(prepared, &mut encoding_notices)?;
+        let mut encoding_diagnostics = Vec::new();
+        let encoding = encode(prepared, &mut encoding_diagnostics)?;
         let findings = Findings::new(prepared, encoding.as_ref())?;
-        let mut notices: Vec<Notice> = findings.all().cloned().collect();
-        notices.extend(encoding_notices);
+        let mut diagnostics: Vec<Diagnostic> = findings.all().cloned().collect();
+        diagnostics.extend(encoding_diagnostics);
         let named = |rule: &AttributeRule| rule.attribute.name.clone();
         let mut inspection = Self {
             source: prepared.table.name.clone(),
@@ -147,7 +148,7 @@ impl Inspection {
                     .collect(),
             ),
             features: encoding.as_ref().map_or(0, |e| e.schema().n_features()),
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
         };
         for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
             let unknown = groups.iter().filter(|g| **g == UNKNOWN_GROUP).count();
@@ -155,14 +156,14 @@ impl Inspection {
             inspection.sensitive.0.push((named(rule), summary));
             inspection.unknown.0.push((named(rule), unknown));
         }
-        inspection.add_intersections(prepared, &mut notices);
+        inspection.add_intersections(prepared, &mut diagnostics);
         let names = prepared.attributes.iter().map(named);
         inspection.proxies = Ordered(names.zip(findings.proxies).collect());
-        inspection.notices = by_level(notices);
+        inspection.diagnostics = by_severity(diagnostics);
         Ok(inspection)
     }
 
-    fn add_intersections(&mut self, prepared: &Prepared, notices: &mut Vec<Notice>) {
+    fn add_intersections(&mut self, prepared: &Prepared, diagnostics: &mut Vec<Diagnostic>) {
         let single: Vec<&AttributeRule> = prepared
             .attributes
             .iter()
@@ -185,10 +186,10 @@ impl Inspection {
                         let table = group_table(prepared, &rule.attribute, &groups);
                         self.intersections.0.push((rule.attribute.name, table));
                     }
-                    // Nobody asked for it, so it is no reason to fail.
+                    // The user did not request this intersection, so an error is not fatal.
                     Err(error) => {
                         let name = &rule.attribute.name;
-                        notices.push(Notice::info(say![
+                        diagnostics.push(Diagnostic::note(say![
                             "the intersection {name:?} is not shown: ",
                             error.message()
                         ]));
@@ -199,24 +200,27 @@ impl Inspection {
     }
 }
 
-/// The encoding, whose notices belong to the inspection. That no column is left as a feature is
-/// something to see, not a reason to show nothing.
-fn encode(prepared: &Prepared, notices: &mut Vec<Notice>) -> Result<Option<Encoding>, Error> {
+/// Fits the encoding and collects its diagnostics. If no column is left as a feature, the inspection warns
+/// instead of failing.
+fn encode(
+    prepared: &Prepared,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Encoding>, Error> {
     let fitted = if prepared.target.is_some() {
-        Encoded::new(prepared).map(|encoded| (encoded.encoding, encoded.notices))
+        Encoded::new(prepared).map(|encoded| (encoded.encoding, encoded.diagnostics))
     } else if prepared.attributes.is_empty() {
-        // Which columns are features is not said yet.
+        // The features are not determined yet.
         return Ok(None);
     } else {
         Encoding::fit(prepared)
     };
     match fitted {
         Ok((encoding, found)) => {
-            notices.extend(found);
+            diagnostics.extend(found);
             Ok(Some(encoding))
         }
         Err(error @ Error::NoFeatures(_)) => {
-            notices.push(Notice::warning(error.message()));
+            diagnostics.push(Diagnostic::warning(error.message()));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -254,20 +258,22 @@ fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
                 summary.range = Some(NumericRange { min, mean, max });
             }
         }
-        Values::Categorical { codes, levels, .. } => {
-            summary.distinct = Some(levels.len());
+        Values::Categorical {
+            codes, categories, ..
+        } => {
+            summary.distinct = Some(categories.len());
             let mut counts = std::collections::BTreeMap::<&str, usize>::new();
-            let mut by_code = vec![0; levels.len()];
+            let mut by_code = vec![0; categories.len()];
             for &code in codes {
                 if let Some(count) = by_code.get_mut(code as usize) {
                     *count += 1;
                 }
             }
-            for (level, count) in levels.iter().zip(by_code) {
-                let name = prepared.spec.merged(&column.name, level);
+            for (category, count) in categories.iter().zip(by_code) {
+                let name = prepared.spec.merged(&column.name, category);
                 *counts.entry(name).or_default() += count;
             }
-            summary.merged = (counts.len() < levels.len()).then_some(counts.len());
+            summary.merged = (counts.len() < categories.len()).then_some(counts.len());
             let mut top: Vec<(&str, usize)> = counts.into_iter().collect();
             top.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             summary.top = top
@@ -284,7 +290,7 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
     let rule = prepared.target.as_ref()?;
     let positives = prepared.n_positives();
     let weighted = prepared.labels.iter().zip(&prepared.weights);
-    // From 0, because an empty sum is −0.
+    // Start from 0, because an empty sum is −0.
     let of_positives = weighted
         .filter(|(label, _)| **label)
         .fold(0.0, |sum, (_, w)| sum + w);
@@ -322,16 +328,16 @@ fn group_table(
         }
     }
     let total: f64 = sums.iter().map(|s| s.weight).sum();
-    let labelled = prepared.target.is_some();
-    let summarise = |(group, s): (&String, Sums)| {
-        let rate = (labelled && s.weight > 0.0).then(|| s.positive_weight / s.weight);
+    let labeled = prepared.target.is_some();
+    let summarize = |(group, s): (&String, Sums)| {
+        let rate = (labeled && s.weight > 0.0).then(|| s.positive_weight / s.weight);
         let summary = GroupSummary {
             count: s.count,
             share: if total > 0.0 { s.weight / total } else { 0.0 },
-            positives: labelled.then_some(s.positives),
+            positives: labeled.then_some(s.positives),
             base_rate: rate,
         };
         (group.clone(), summary)
     };
-    Ordered(attribute.groups.iter().zip(sums).map(summarise).collect())
+    Ordered(attribute.groups.iter().zip(sums).map(summarize).collect())
 }

@@ -1,20 +1,20 @@
-//! From a file to a data set: tables, specs, encodings, splits and the known data sets.
+//! Reads files into data sets: tables, specs, encodings, splits and the known data sets.
 //!
-//! Most users want the `fairfront` crate. The way of the data, each step a type:
+//! Most users need only the `fairfront` crate. Data goes through these steps, each of them a type:
 //!
 //! 1. [`read_table`] reads CSV and Parquet files into a [`Table`] of raw columns.
-//! 2. A [`Spec`] says which column is the target, which are sensitive, which are features.
-//! 3. [`Prepared`] settles which rows are in use, their labels, groups, weights and split.
-//! 4. [`Encoded`] fits an [`Encoding`] on the training rows and applies it: three
-//!    [`Dataset`](fairfront_core::Dataset)s.
+//! 2. A [`Spec`] defines the target, the sensitive columns and the features.
+//! 3. [`Prepared`] determines which rows are in use, with their labels, groups, weights and splits.
+//! 4. [`Encoded`] fits an [`Encoding`] on the training rows and applies it, which gives one
+//!    [`Dataset`](fairfront_core::Dataset) per split.
 //!
-//! Data that arrives bit by bit goes the same way in steps that can be repeated: [`open_text`] and
-//! [`Records`] cut any file into records, [`first_table`] and [`next_table`] make tables of them,
-//! [`Prepared::later`] settles the use of later rows by the rules of an encoding, which learns from them
-//! ([`Encoding::grow`]), and [`StoredRows`] keep them.
+//! Data that arrives in batches goes through the same steps repeatedly. [`open_text`] and [`Records`] cut
+//! any file into records, and [`first_table`] and [`next_table`] turn them into tables. [`Prepared::later`]
+//! prepares later rows by the rules of an encoding, which learns from them ([`Encoding::grow`]), and
+//! [`StoredRows`] store them.
 //!
-//! [`Inspection`] is what a person sees of it before any training, and [`Known`] names data sets
-//! that bring their own spec.
+//! An [`Inspection`] summarizes a table before any training, and [`Known`] names data sets that have their
+//! own spec.
 //!
 //! ```
 //! use fairfront_data::{Encoded, Inspection, Known, Part, Prepared};
@@ -30,6 +30,7 @@
 
 pub mod grammar;
 
+mod category;
 mod comparison;
 mod date;
 mod date_part;
@@ -44,7 +45,6 @@ mod held;
 mod identifier;
 mod inspect;
 mod known;
-mod level;
 mod memory;
 mod number;
 mod ordered;
@@ -68,9 +68,9 @@ pub use encoding::{Encoded, Encoding, RowFacts};
 pub use error::{Error, Place, near_names, shell};
 pub use export::{write_encoded, write_rows};
 pub use fairfront_core::{Message, Wording};
-pub use finding::{Findings, by_level};
+pub use finding::{Findings, by_severity};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP};
-pub use growth::{Growth, NewGroup, NewLevel, embed};
+pub use growth::{Growth, NewCategory, NewGroup, embed};
 pub use held::HeldRows;
 pub use identifier::identifier_warnings;
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
@@ -86,17 +86,17 @@ pub use proxy::Proxy;
 pub use read::{
     Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FixedType, LONGEST_RECORD,
     LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions,
-    Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn,
+    Reading, Records, Rejected, RowBatch, Strings, TextInput, TypedColumn, Wanted, WantedColumn,
     column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
     panics_are_caught, read_batches, read_table,
 };
 pub use row_role::RowRole;
-pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_LEVEL, NumericRule, OTHER};
+pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_CATEGORY, NumericRule, OTHER};
 pub use sieve::{Dropped, Exclusion, set_aside};
 pub use spec::{
     Merge, MinGroup, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };
 pub use split::{Part, Split, drawn_part, named_counts};
 pub use stored::StoredRows;
-pub use table::{Column, ColumnType, LeftOut, MISSING, Notice, NoticeLevel, Table, Values};
+pub use table::{Column, ColumnType, Diagnostic, LeftOut, MISSING, Severity, Table, Values};
 pub use target::TargetRule;

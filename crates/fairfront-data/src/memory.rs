@@ -1,4 +1,4 @@
-//! How much memory work on a table may take: the limit, and the check of an estimate against it.
+//! The memory limit for work on a table, and the check of an estimate against it.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use fairfront_core::{Message, say};
 use crate::error::Error;
 use crate::setting::MEMORY;
 
-/// Bytes of address space that a thread takes for its stack and for the allocator.
+/// Bytes of address space that a thread needs for its stack and the allocator.
 const THREAD: u64 = 66 << 20;
 
 const UNITS: [(&str, u64); 9] = [
@@ -24,7 +24,7 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-/// How much memory the program may use for a table and the work on it.
+/// The memory that the program may use for a table and the work on it.
 ///
 /// ```
 /// use fairfront_data::MemoryLimit;
@@ -36,16 +36,16 @@ const UNITS: [(&str, u64); 9] = [
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MemoryLimit {
-    /// The memory that the machine has available at the time of the check: control groups and a limit on
-    /// the address space count.
+    /// The memory that is available on the machine at the time of the check, within the limits of control
+    /// groups and of the address space.
     #[default]
     Available,
-    /// So many bytes in all.
+    /// A total number of bytes.
     Bytes(u64),
 }
 
 impl MemoryLimit {
-    /// The limit in bytes, now; the largest number if the machine does not say.
+    /// The limit in bytes at this moment; the largest number if the machine does not report it.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Available => available(Path::new("/")).unwrap_or(u64::MAX),
@@ -53,8 +53,8 @@ impl MemoryLimit {
         }
     }
 
-    /// Refuses work that takes `more` bytes while the program already holds `held` bytes for it. Place and
-    /// subject start the message ("loans.csv", "5 rows of 3 columns"); `remedies` end it.
+    /// Rejects work that needs `more` bytes while the program already holds `held` bytes for it. Place and
+    /// subject start the message ("loans.csv", "5 rows of 3 columns"), and `remedies` end it.
     pub fn check(
         self,
         held: u64,
@@ -63,7 +63,7 @@ impl MemoryLimit {
         subject: &str,
         remedies: impl FnOnce() -> Vec<Message>,
     ) -> Result<(), Error> {
-        // Memory that is held is no longer available.
+        // Memory that the program holds is no longer available.
         let needed = match self {
             Self::Available => more,
             Self::Bytes(_) => held.saturating_add(more),
@@ -72,7 +72,7 @@ impl MemoryLimit {
             .check(needed, place, subject, remedies)
     }
 
-    /// The error for memory that the system refused, though it seemed to be there.
+    /// The error for memory that the system refused although it seemed available.
     pub(crate) fn refused(
         needed: u64,
         place: &str,
@@ -83,12 +83,12 @@ impl MemoryLimit {
             place: place.into(),
             subject: subject.into(),
             needed: Self::Bytes(needed),
-            limit: "system gives".into(),
+            limit: "system provides".into(),
             remedies,
         }
     }
 
-    /// The limit as it is now, to be compared with memory that grows from now on.
+    /// The limit at this moment, to compare with memory that grows from now on.
     pub(crate) fn now(self) -> FixedLimit {
         self.fixed(self.bytes())
     }
@@ -101,7 +101,7 @@ impl MemoryLimit {
     }
 }
 
-/// A limit as it was when the work began.
+/// A limit, measured when the work began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FixedLimit {
     bytes: u64,
@@ -109,7 +109,7 @@ pub(crate) struct FixedLimit {
 }
 
 impl FixedLimit {
-    /// Refuses work that takes so many bytes in all.
+    /// Rejects work that needs this many bytes in total.
     pub(crate) fn check(
         self,
         needed: u64,
@@ -125,11 +125,11 @@ impl FixedLimit {
         let limit = match self.is_set {
             true => {
                 remedies.push(say!["raise ", MEMORY]);
-                say!["{limit} of ", MEMORY]
+                say!["{limit} set by ", MEMORY]
             }
             false => {
                 remedies.push(say!["free memory"]);
-                remedies.push(say!["set ", MEMORY, " to go on regardless"]);
+                remedies.push(say!["set ", MEMORY, " to continue anyway"]);
                 say!["{limit} available"]
             }
         };
@@ -163,7 +163,7 @@ impl FromStr for MemoryLimit {
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || {
             Error::usage(format!(
-                "{text}: this is not a size of memory; choose one such as 2GiB, 500MB or 1.5GiB"
+                "{text}: not an amount of memory; choose one such as 2GiB, 500MB or 1.5GiB"
             ))
         };
         let trimmed = text.trim();
@@ -182,8 +182,8 @@ impl FromStr for MemoryLimit {
     }
 }
 
-/// The bytes that this process can still get, as the files of Linux under `root` say; `None` if they say
-/// nothing.
+/// The bytes that this process can still allocate, according to the Linux files under `root`; `None` if the
+/// files do not say.
 fn available(root: &Path) -> Option<u64> {
     let limits = [
         machine(root),
@@ -209,7 +209,8 @@ fn machine(root: &Path) -> Option<u64> {
     Some(kib.saturating_mul(1024))
 }
 
-/// The rest that a limit on the address space (`ulimit -v`) leaves, less the space of threads that still start.
+/// The remainder of a limit on the address space (`ulimit -v`), less the space of threads that have not
+/// started yet.
 fn address_space(root: &Path) -> Option<u64> {
     let most = entry(&read(root, "proc/self/limits")?, "Max address space")?;
     let used = entry(&read(root, "proc/self/status")?, "VmSize:")?;
@@ -230,8 +231,8 @@ fn group(root: &Path, hierarchy: &str) -> Option<String> {
     paths.next()
 }
 
-/// The least that a control group or one above it leaves. The folder of a group may not be there: inside a
-/// container its root is the group of the container.
+/// The smallest remainder of a control group and its ancestors. The folder of a group may not exist: inside
+/// a container, the root is the group of the container.
 fn least(path: &str, left: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let above = Path::new(path).ancestors().filter_map(Path::to_str);
     above
@@ -246,7 +247,7 @@ fn unified(root: &Path) -> Option<u64> {
         let number = |file: &str| read(root, &format!("{folder}/{file}"))?.trim().parse().ok();
         let (most, used): (u64, u64) = (number("memory.max")?, number("memory.current")?);
         let stat = read(root, &format!("{folder}/memory.stat")).unwrap_or_default();
-        // The kernel takes pages of files back before it refuses memory.
+        // The kernel reclaims cached pages of files before it refuses memory.
         let files = entry(&stat, "inactive_file").unwrap_or(0);
         Some(most.saturating_sub(used.saturating_sub(files)))
     })
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_refused_with_a_remedy() {
+    fn too_much_memory_is_rejected_with_a_remedy() {
         let limit = MemoryLimit::Bytes(1 << 20);
         let check = |held, more| {
             limit.check(held, more, "t.csv", "5 rows", || {
@@ -308,15 +309,15 @@ mod tests {
         let said = check(1 << 20, 1);
         assert_eq!(
             said.unwrap_err().to_string(),
-            "t.csv: 5 rows take about 1.0 MiB of memory, more than the 1.0 MiB of memory; \
-             drop columns, or raise memory"
+            "t.csv: 5 rows take about 1.0 MiB of memory, more than the 1.0 MiB set by memory; drop \
+             columns, or raise memory"
         );
         let said = MemoryLimit::Available.check(0, u64::MAX - 1, "t.csv", "5 rows", Vec::new);
         if cfg!(target_os = "linux") {
             let said = said.unwrap_err().to_string();
             assert!(said.contains(" available; free memory"), "{said}");
         }
-        // Available memory does not include memory that is already held.
+        // Available memory excludes memory that is already held.
         assert!(
             MemoryLimit::Available
                 .check(u64::MAX - 1, 1, "t.csv", "5 rows", Vec::new)
@@ -340,7 +341,7 @@ mod tests {
     );
 
     #[test]
-    fn the_machine_and_its_limits_count() {
+    fn machine_and_its_limits_count() {
         assert_eq!(available(files(&[]).path()), None);
         assert_eq!(available(files(&[MEMINFO]).path()), Some(4000 << 10));
         let limits = |most: &str| {
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(available(root.path()), Some(4000 << 10));
         let capped = limits("3145728");
         let root = files(&[MEMINFO, ("proc/self/limits", &capped), status]);
-        // Threads take half of a small rest.
+        // Threads take half of a small remainder.
         assert_eq!(available(root.path()), Some(1 << 20));
     }
 

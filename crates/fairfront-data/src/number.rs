@@ -1,4 +1,4 @@
-//! The numbers of a column, its own or those of another program's memory.
+//! The numbers of a column, either its own or in the memory of another program.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use fairfront_core::BLOCK_ROWS;
 use crate::error::Error;
 use crate::table::{Column, Values, check_length};
 
-/// Numbers that lie elsewhere, in an array of another program say; NaN where missing.
+/// Numbers stored elsewhere, for example in an array of another program; NaN if missing.
 ///
-/// Whoever offers them sees to it that they stay as they are for as long as the source lives. They are
-/// read many times and never copied whole.
+/// Implementors must keep the numbers unchanged for as long as the source lives. They are read many times,
+/// and never copied as a whole.
 pub trait NumberSource: Send + Sync + Debug {
-    /// How many there are.
+    /// Number of values.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no values.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -25,7 +25,7 @@ pub trait NumberSource: Send + Sync + Debug {
     /// The number of a row.
     fn get(&self, row: usize) -> f64;
 
-    /// The numbers of these rows, as many as `out` has places: one call for many rows.
+    /// Copies the numbers of these rows to `out`, which has one place per row. One call reads many rows.
     fn gather(&self, rows: &[u32], out: &mut [f64]) {
         for (out, row) in out.iter_mut().zip(rows) {
             *out = self.get(*row as usize);
@@ -33,17 +33,17 @@ pub trait NumberSource: Send + Sync + Debug {
     }
 }
 
-/// The numbers of a column: its own, or those of another program's memory.
+/// The numbers of a column, either its own or in the memory of another program.
 #[derive(Debug, Clone)]
 pub enum Numbers {
-    /// Held here.
+    /// Held by the column.
     Own(Vec<f64>),
     /// Held elsewhere.
     Shared(Arc<dyn NumberSource>),
 }
 
 impl Numbers {
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Own(values) => values.len(),
@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,7 +59,7 @@ impl Numbers {
     /// The number of a row.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn get(&self, row: usize) -> f64 {
         match self {
             Self::Own(values) => values[row],
@@ -67,10 +67,10 @@ impl Numbers {
         }
     }
 
-    /// The numbers of these rows, as many as `out` has places.
+    /// Copies the numbers of these rows to `out`, which has one place per row.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If a row does not exist.
     pub fn gather(&self, rows: &[u32], out: &mut [f64]) {
         match self {
             Self::Own(values) => {
@@ -82,7 +82,7 @@ impl Numbers {
         }
     }
 
-    /// All of them, row by row.
+    /// All numbers, row by row.
     pub fn iter(&self) -> NumberIter<'_> {
         NumberIter {
             numbers: self,
@@ -104,7 +104,7 @@ impl From<Vec<f64>> for Numbers {
 }
 
 impl PartialEq for Numbers {
-    /// By values, wherever they lie; as numbers always do, NaN differs from itself.
+    /// Compares values, wherever they are stored. NaN differs from itself, as usual.
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
@@ -141,8 +141,8 @@ impl Iterator for NumberIter<'_> {
 impl ExactSizeIterator for NumberIter<'_> {}
 
 impl Column {
-    /// A numeric column whose numbers stay where they are; NaN is missing, and infinite numbers are
-    /// refused. One pass over them.
+    /// Creates a numeric column whose numbers stay where they are, in one pass. NaN means missing, and
+    /// infinite numbers are an error.
     pub fn from_shared(name: &str, numbers: Arc<dyn NumberSource>) -> Result<Self, Error> {
         check_length(name, numbers.len())?;
         let mut n_missing = 0;
@@ -151,7 +151,7 @@ impl Column {
                 return Err(Error::in_row(
                     name,
                     first + at,
-                    "the value is infinite; fix it, or make it missing",
+                    "the value is infinite; fix it, or mark it as missing",
                 ));
             }
             n_missing += values.iter().filter(|v| v.is_nan()).count();

@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub struct Ordered<T>(pub Vec<(String, T)>);
 
 impl<T> Ordered<T> {
-    /// The value of a key.
+    /// The value for a key.
     pub fn get(&self, key: &str) -> Option<&T> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }

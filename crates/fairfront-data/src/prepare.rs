@@ -1,4 +1,4 @@
-//! From a table to labels, groups and weights of its rows.
+//! Prepares a table: the labels, groups and weights of its rows.
 
 mod check;
 
@@ -20,56 +20,58 @@ use crate::setting::{BALANCE, MISSING, MISSING_SENSITIVE, SEED};
 use crate::sieve::{Dropped, Exclusion, Sieve, Sieved};
 use crate::spec::{Spec, SplitRule, attribute_name};
 use crate::split::{Part, Split, balanced};
-use crate::table::{Notice, Table};
+use crate::table::{Diagnostic, Table};
 use crate::target::TargetRule;
 
-/// A table with its roles settled: which rows are in use, their labels, groups and weights, and
-/// which of them are for training.
+/// A table with roles for its columns: which rows are in use, with their labels, groups and weights, and
+/// which of them are training rows.
 ///
-/// All vectors run over the rows in use.
+/// All vectors have one entry per row in use.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     /// The table as read.
     pub table: Table,
-    /// The files it was read from and how; `None` for a known data set or a table made by code.
+    /// The files it was read from, with the reading options; `None` for a known data set or a table made by
+    /// code.
     pub read: Option<ReadFrom>,
-    /// What was asked for.
+    /// The requested spec.
     pub spec: Spec,
-    /// Rows of the table in use, increasing.
+    /// Table rows in use, in increasing order.
     pub rows: Vec<u32>,
-    /// Why others are not, by the policies of the spec.
+    /// Reasons for dropped rows, by the policies of the spec.
     pub dropped: Vec<Dropped>,
-    /// Rows of a batch with a wrong value, increasing. In a whole table such a row is an error.
+    /// Rows of a batch with a wrong value, in increasing order. In a table that is not a batch, such a row
+    /// is an error.
     pub rejected: Vec<Rejected>,
-    /// Whether the rows are those of a known data set, with its own rules about dropping rows.
+    /// Whether the rows belong to a known data set, which has its own rules for dropping rows.
     pub published: bool,
     /// The target's rule; `None` without a target.
     pub target: Option<TargetRule>,
     /// Whether the label is +1; empty without a target.
     pub labels: Vec<bool>,
-    /// Weights; all 1 unless a column gives them.
+    /// Weights; all 1 unless there is a weight column.
     pub weights: Vec<f64>,
     /// The sensitive attributes.
     pub attributes: Vec<AttributeRule>,
-    /// For each attribute the group codes.
+    /// Group codes for each attribute.
     pub groups: Vec<Vec<u32>>,
     /// Training, validation and test rows.
     pub split: Split,
-    /// What was decided for the user, the reader's notices first.
-    pub notices: Vec<Notice>,
-    /// How much memory the work on it may take.
+    /// Messages about automatic choices, those of the reader first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The memory limit for the work on this table.
     pub memory: MemoryLimit,
 }
 
 impl Prepared {
-    /// Settles the roles of a table's columns and the use of its rows.
+    /// Determines the roles of a table's columns and which of its rows are in use.
     pub fn new(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
         let by_rule = |table: &Table, rows: &[u32]| Split::new(&spec.split, spec.seed, table, rows);
         Self::with_split(table, spec, exclusions, by_rule)
     }
 
-    /// The same, the use of the rows divided otherwise than by the rule of the spec: `split` is given
-    /// the table and its rows in use.
+    /// Like [`Prepared::new`], but divides the rows with `split`, which receives the table and its rows in
+    /// use.
     pub fn with_split(
         table: Table,
         spec: &Spec,
@@ -90,11 +92,11 @@ impl Prepared {
         spec.check()?;
         date_part::add(&mut table, &spec.date_parts)?;
         check::check_table(&table, spec)?;
-        let mut notices = table.notices.clone();
-        notices.extend(check::idle_merges(&table, spec));
+        let mut diagnostics = table.diagnostics.clone();
+        diagnostics.extend(check::idle_merges(&table, spec));
         let attributes = AttributeRule::all(spec);
         let sieve = Sieve::new(&table, spec, &attributes, exclusions)?;
-        check::say_missing_sensitive(&table, spec, &attributes, &mut notices);
+        check::note_missing_sensitive(&table, spec, &attributes, &mut diagnostics);
         let sieved = sieve.strict()?;
         if sieved.rows.is_empty() {
             let reasons = sieved.dropped.iter();
@@ -103,18 +105,18 @@ impl Prepared {
                 .collect();
             return Err(Error::NoRowsLeft(say![
                 reasons.join(", ");
-                "keep rows with missing features with ", MISSING.is("keep");
-                "keep rows with missing sensitive values with ", MISSING_SENSITIVE.is("group");
+                "keep rows with missing features by setting ", MISSING.is("keep");
+                "keep rows with missing sensitive values by setting ", MISSING_SENSITIVE.is("group");
                 "drop the column"
             ]));
         }
         check::check_weights(&sieved.weights, spec)?;
 
         let mut prepared = Self::of(table, spec, sieved);
-        prepared.notices = notices;
+        prepared.diagnostics = diagnostics;
         if let Some(target) = &spec.target {
             let (table, rows) = (&prepared.table, &prepared.rows);
-            let rule = TargetRule::fit(spec, target, table, rows, &mut prepared.notices)?;
+            let rule = TargetRule::fit(spec, target, table, rows, &mut prepared.diagnostics)?;
             prepared.find_labels(rule)?;
         }
         for mut rule in attributes {
@@ -130,11 +132,11 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Settles the use of a later batch's rows by the rules of an encoding, which first learns the
-    /// categories and groups of these rows ([`Encoding::grow`]). Rows with a wrong value are rejected.
+    /// Prepares the rows of a later batch by the rules of an encoding, which first learns the categories
+    /// and groups of these rows ([`Encoding::grow`]). Rows with a wrong value are rejected.
     ///
-    /// `target_values` are those of the first batch ([`Prepared::target_values`]), and `parts` divides the
-    /// rows in use unless a column does.
+    /// `target_values` are those of the first batch ([`Prepared::target_values`]). `parts` divides the rows
+    /// in use, unless a column does.
     pub fn later(
         table: Table,
         spec: &Spec,
@@ -172,7 +174,7 @@ impl Prepared {
         settled().map_err(|error| error.in_table(&name))
     }
 
-    /// Rows in use before their labels and groups are known.
+    /// Rows in use, before their labels and groups are known.
     fn of(table: Table, spec: &Spec, sieved: Sieved) -> Self {
         Self {
             table,
@@ -188,7 +190,7 @@ impl Prepared {
             attributes: Vec::new(),
             groups: Vec::new(),
             split: Split::default(),
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             memory: MemoryLimit::default(),
         }
     }
@@ -202,7 +204,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Pools small groups, if asked to, and fixes which groups are compared.
+    /// Pools small groups if requested, and decides which groups are compared.
     fn settle_groups(&mut self) -> Result<(), Error> {
         let train = self.split.part(Part::Train);
         let least = self.spec.pool_groups;
@@ -220,8 +222,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Negative and positive training rows of each group of an attribute; without a target, all rows
-    /// count as negative.
+    /// Numbers of negative and positive training rows in each group of an attribute. Without a target, all
+    /// rows count as negative.
     pub fn training_counts(&self, attribute: usize) -> Vec<[usize; 2]> {
         let mut counts = vec![[0; 2]; self.attributes[attribute].attribute.groups.len()];
         for &position in self.split.part(Part::Train) {
@@ -233,12 +235,12 @@ impl Prepared {
         counts
     }
 
-    /// Reads files and settles the roles of their columns.
+    /// Reads files and determines the roles of their columns.
     pub fn from_files(files: &[String], spec: &Spec, options: ReadOptions) -> Result<Self, Error> {
         spec.check()?;
         let table = read_table(files, &spec.read_options(options.clone()))?;
         let mut options = options;
-        // Files that are read later may not show it.
+        // Later files may not show that they have decimal commas.
         if options.decimal.is_none() && table.decimal == Decimal::Comma {
             options.decimal = Some(Decimal::Comma);
         }
@@ -251,7 +253,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Opens a known data set, with its own spec or one made from it.
+    /// Opens a known data set, with its own spec or a changed one.
     pub fn from_known(known: &Known, spec: &Spec, folder: Option<&Path>) -> Result<Self, Error> {
         spec.check()?;
         let (table, exclusions) = known.open(spec, folder)?;
@@ -262,9 +264,9 @@ impl Prepared {
         })
     }
 
-    /// Bytes of memory that the table and its rows in use take, about.
+    /// Approximate memory of the table and its rows in use, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        // Row, part, label, weight and groups.
+        // Row, split, label, weight and groups.
         let row =
             2 * size_of::<u32>() + 1 + size_of::<f64>() + self.groups.len() * size_of::<u32>();
         self.table.bytes() + (self.n_rows() * row) as u64
@@ -275,7 +277,7 @@ impl Prepared {
         self.rows.len()
     }
 
-    /// Rows with label +1.
+    /// Number of rows with label +1.
     pub fn n_positives(&self) -> usize {
         self.labels.iter().filter(|l| **l).count()
     }
@@ -285,30 +287,30 @@ impl Prepared {
         self.attributes.iter().map(|rule| &rule.attribute)
     }
 
-    /// Gives a sensitive attribute the name that people know it by, where its column had to be called
-    /// otherwise in the table: objectives, measures and notices have this name from now on.
+    /// Gives a sensitive attribute the name that users know, if its column has a different name in the
+    /// table. Objectives, measures and diagnostics use this name from now on.
     pub fn name_attribute(&mut self, index: usize, name: &str) -> Result<(), Error> {
         let Some(rule) = self.attributes.get(index) else {
             return Err(Error::usage(format!(
-                "there is no sensitive attribute {index} to name {name:?}; there are {}",
+                "cannot name sensitive attribute {index} {name:?}, because there are only {}",
                 self.attributes.len()
             )));
         };
         let is_other = |(i, a): (usize, &Attribute)| i != index && a.name == name;
         if self.attributes().enumerate().any(is_other) {
             return Err(Error::usage(format!(
-                "two sensitive attributes are called {name:?}; name one of them otherwise"
+                "two sensitive attributes are both called {name:?}; rename one of them"
             )));
         }
-        for notice in &mut self.notices {
-            let message = std::mem::take(&mut notice.message);
-            notice.message = message.renamed(&rule.attribute.name, name);
+        for diagnostic in &mut self.diagnostics {
+            let message = std::mem::take(&mut diagnostic.message);
+            diagnostic.message = message.renamed(&rule.attribute.name, name);
         }
         self.attributes[index].attribute.name = name.into();
         Ok(())
     }
 
-    /// The values of the target in the rows in use, merged, sorted; none without a target.
+    /// The merged values of the target in the rows in use, sorted; empty without a target.
     pub fn target_values(&self) -> Result<Vec<String>, Error> {
         match &self.target {
             None => Ok(Vec::new()),
@@ -316,7 +318,7 @@ impl Prepared {
         }
     }
 
-    /// The rows in use, encoded, and the values that the encoding does not know.
+    /// Encodes the rows in use, and reports values that the encoding does not know.
     pub fn encode(&self, encoding: &Encoding) -> Result<(Dataset, Vec<Unseen>), Error> {
         let encoded = encoding.encode(&self.table, &self.rows, &self.facts());
         encoded.map_err(|error| error.in_table(&self.table.name))
@@ -367,8 +369,8 @@ impl Prepared {
             return Err(Error::column(
                 &target.column,
                 say![
-                    "the {rows} rows left by ", BALANCE, " are all {class}";
-                    "balance another attribute";
+                    "the {rows} rows that remain after ", BALANCE, " are all {class}";
+                    "balance by another attribute";
                     "try another ", SEED
                 ],
             ));

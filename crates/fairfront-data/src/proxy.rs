@@ -1,4 +1,4 @@
-//! How well the features give a sensitive attribute away.
+//! Measures how well the features predict a sensitive attribute.
 
 use fairfront_core::{Cholesky, Dataset, RowBlock, UNKNOWN_GROUP};
 use serde::Serialize;
@@ -9,24 +9,25 @@ use crate::prepare::Prepared;
 use crate::spec::Role;
 use crate::table::{Column, MISSING, Values};
 
-/// More features than this and the joint measure is not taken: it factors a dense matrix.
+/// The maximum number of features for the joint measure, which factors a dense matrix.
 const MOST_FEATURES: usize = 1_000;
-/// Larger tables are sampled, evenly, to about this many rows: an AUC is then known to 0.01.
+/// Larger tables are sampled evenly to about this many rows, which gives the AUC to within 0.01.
 const MOST_ROWS: usize = 50_000;
-/// Groups with fewer rows than this on either side of the comparison have no trustworthy AUC.
+/// With fewer rows than this on either side of the comparison, the AUC of a group is not reliable.
 const FEW_ROWS: usize = 30;
 
-/// How well the features give one attribute away.
+/// How well the features predict one sensitive attribute.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proxy {
-    /// How well a linear score of all features, fitted on every other row, tells a group from the
-    /// rest on the other rows: the largest AUC over the groups. 0.5 is chance. `None` where it was
-    /// not taken (over 1,000 features, groups too small, or the attribute itself is a feature).
+    /// The largest AUC, over the groups, of a linear score of all features that separates a group from the
+    /// rest. The score is fitted on every other row and evaluated on the remaining rows; 0.5 is chance.
+    /// `None` if not measured: more than 1,000 features, groups too small, or the attribute itself is a
+    /// feature.
     pub auc: Option<f64>,
-    /// The group that is told best.
+    /// The group that the features predict best.
     pub group: Option<String>,
     /// Each feature column with the strength of its association, strongest first: Cramér's V for
-    /// categorical columns, the correlation ratio for numeric ones; both lie in [0, 1].
+    /// categorical columns, the correlation ratio for numeric ones. Both lie in [0, 1].
     pub features: Vec<(String, f64)>,
 }
 
@@ -66,12 +67,12 @@ pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Pr
     Ok(measured.collect())
 }
 
-/// Every `step`-th of them.
+/// Every `step`-th item.
 fn sampled<T: Copy>(all: &[T], step: usize) -> Vec<T> {
     all.iter().copied().step_by(step).collect()
 }
 
-/// Every so many rows in use are looked at.
+/// The step between the rows in use that are examined.
 fn step(prepared: &Prepared) -> usize {
     prepared.n_rows().div_ceil(MOST_ROWS).max(1)
 }
@@ -84,20 +85,22 @@ fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usiz
         .filter(|((_, group), _)| **group != UNKNOWN_GROUP)
         .map(|((row, group), weight)| (*row as usize, *group as usize, *weight));
     match &column.values {
-        Values::Categorical { codes, levels, .. } => {
+        Values::Categorical {
+            codes, categories, ..
+        } => {
             let known = known.filter(|(row, _, _)| codes[*row] != MISSING);
-            // Levels as they are in use, after merging.
+            // Categories after merging.
             let mut merged: Vec<&str> = Vec::new();
-            let mut of_level = Vec::with_capacity(levels.len());
-            for level in levels {
-                let name = prepared.spec.merged(&column.name, level);
+            let mut of_category = Vec::with_capacity(categories.len());
+            for category in categories {
+                let name = prepared.spec.merged(&column.name, category);
                 let position = merged.iter().position(|m| *m == name);
-                of_level.push(position.unwrap_or(merged.len()));
+                of_category.push(position.unwrap_or(merged.len()));
                 if position.is_none() {
                     merged.push(name);
                 }
             }
-            let pairs = known.map(|(row, group, w)| (of_level[codes[row] as usize], group, w));
+            let pairs = known.map(|(row, group, w)| (of_category[codes[row] as usize], group, w));
             Some(cramers_v(pairs, merged.len(), n_groups))
         }
         Values::Numeric(values) => {
@@ -111,32 +114,32 @@ fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usiz
     }
 }
 
-/// √(χ²/(n · min(r − 1, c − 1))) of the weighted table of levels and groups that occur.
+/// √(χ²/(n · min(r − 1, c − 1))) of the weighted table of categories and groups that occur.
 fn cramers_v(
     pairs: impl Iterator<Item = (usize, usize, f64)>,
-    n_levels: usize,
+    n_categories: usize,
     n_groups: usize,
 ) -> f64 {
-    let mut table = vec![0.0; n_levels * n_groups];
-    let (mut by_level, mut by_group) = (vec![0.0; n_levels], vec![0.0; n_groups]);
+    let mut table = vec![0.0; n_categories * n_groups];
+    let (mut by_category, mut by_group) = (vec![0.0; n_categories], vec![0.0; n_groups]);
     let mut total = 0.0;
-    for (level, group, weight) in pairs {
-        table[level * n_groups + group] += weight;
-        by_level[level] += weight;
+    for (category, group, weight) in pairs {
+        table[category * n_groups + group] += weight;
+        by_category[category] += weight;
         by_group[group] += weight;
         total += weight;
     }
     let present = |sums: &[f64]| sums.iter().filter(|s| **s > 0.0).count();
-    let smaller = present(&by_level).min(present(&by_group));
+    let smaller = present(&by_category).min(present(&by_group));
     if smaller < 2 {
         return 0.0;
     }
     // χ²/n = Σ n_ij² / (n_i n_j) − 1.
     let mut chi2 = -1.0;
-    for (level, row) in table.chunks_exact(n_groups).enumerate() {
+    for (category, row) in table.chunks_exact(n_groups).enumerate() {
         for (count, group) in row.iter().zip(&by_group) {
             if *count > 0.0 {
-                chi2 += count * count / (by_level[level] * group);
+                chi2 += count * count / (by_category[category] * group);
             }
         }
     }
@@ -175,7 +178,7 @@ struct JointScores {
 impl JointScores {
     fn new(prepared: &Prepared, encoding: &Encoding) -> Result<Option<Self>, Error> {
         let schema = encoding.schema();
-        // An attribute that is a feature itself needs no proxy.
+        // If the attribute is itself a feature, a proxy is irrelevant.
         let measures = !prepared.attributes.is_empty() && !prepared.spec.use_sensitive;
         if schema.n_features() > MOST_FEATURES || !measures {
             return Ok(None);
@@ -207,7 +210,8 @@ impl JointScores {
         }
         let null = schema.null_feature() as usize;
         for i in 0..n_params {
-            // A category's indicators sum to the intercept; the small ridge makes that solvable.
+            // The indicators of a column's categories sum to the intercept; a small ridge makes the system
+            // solvable.
             gram[i * n_params + i] += 1e-6 * total.max(1.0);
         }
         for i in 0..null {
@@ -222,9 +226,9 @@ impl JointScores {
         }))
     }
 
-    /// The group that its score tells best from the rest, with its AUC.
+    /// The group that its score separates best from the rest, with its AUC.
     fn best_auc(&self, attribute: usize, n_groups: usize) -> Option<(usize, f64)> {
-        // With two groups, telling one is telling the other.
+        // With two groups, one AUC covers both.
         let first = usize::from(n_groups == 2);
         (first..n_groups)
             .filter_map(|group| Some((group, self.auc(attribute, group as u32)?)))
@@ -261,7 +265,7 @@ impl JointScores {
     }
 }
 
-/// The parameters a row touches, with its value for each.
+/// The parameters that a row uses, with its value for each.
 fn entries_of(block: &RowBlock, row: usize, intercept: usize, entries: &mut Vec<(usize, f64)>) {
     entries.clear();
     entries.extend(block.numeric(row).iter().copied().enumerate());
@@ -269,7 +273,7 @@ fn entries_of(block: &RowBlock, row: usize, intercept: usize, entries: &mut Vec<
     entries.push((intercept, 1.0));
 }
 
-/// The weighted chance that a member scores above a non-member, ties counting half; `None` where
+/// The weighted probability that a member scores above a non-member, counting ties as half; `None` if
 /// either side has too few rows.
 fn auc(scored: &mut [(f64, bool, f64)]) -> Option<f64> {
     let members = scored.iter().filter(|s| s.1).count();
@@ -310,7 +314,7 @@ mod tests {
         assert_eq!(cramers_v([(0, 0, 1.0)].into_iter(), 3, 2), 0.0);
 
         let pairs = [(1.0, 0, 1.0), (3.0, 0, 1.0), (5.0, 1, 1.0), (7.0, 1, 1.0)];
-        // Between 4·4 = 16, in all 20.
+        // 4·4 = 16 between groups, 20 in total.
         assert!((correlation_ratio(&pairs, 2) - 0.8_f64.sqrt()).abs() < 1e-12);
         assert_eq!(correlation_ratio(&[(2.0, 0, 1.0), (2.0, 1, 1.0)], 2), 0.0);
         assert_eq!(correlation_ratio(&[], 2), 0.0);

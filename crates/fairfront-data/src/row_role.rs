@@ -1,10 +1,10 @@
-//! What each part of the rows may influence, in one table.
+//! Defines in one table which splits may influence which decisions.
 
 use fairfront_core::Dataset;
 
 use crate::{Encoded, Part};
 
-/// A decision that rows take part in. [`RowRole::parts`] is the only place that says which rows may.
+/// A decision that rows take part in. [`RowRole::parts`] is the only place that defines which rows may.
 ///
 /// ```
 /// use fairfront_data::{Part, RowRole};
@@ -19,17 +19,17 @@ pub enum RowRole {
     Parameters,
     /// The strength of the penalty, by cross-validation.
     Penalty,
-    /// Moving decision thresholds.
+    /// Decision thresholds.
     Thresholds,
-    /// From scores to probabilities.
+    /// The conversion of scores to probabilities.
     Calibration,
-    /// Which models make the front.
+    /// The models of the front.
     Membership,
     /// The order in which models are tested, and the rules that choose among them.
     Order,
     /// Whether a requirement is certified.
     Certification,
-    /// What a person reads about the chosen model.
+    /// The measures reported for the chosen model.
     Reporting,
 }
 
@@ -46,7 +46,7 @@ impl RowRole {
         Self::Reporting,
     ];
 
-    /// The parts whose rows may take part, the preferred one first.
+    /// The splits whose rows may take part, the preferred one first.
     pub fn parts(self) -> &'static [Part] {
         match self {
             Self::Parameters | Self::Penalty | Self::Thresholds => &[Part::Train],
@@ -62,14 +62,14 @@ impl RowRole {
         !matches!(self, Self::Certification | Self::Reporting)
     }
 
-    /// Whether only the first part with rows is used, rather than all parts together.
+    /// Whether only the first split with rows is used, rather than all splits together.
     fn takes_first(self) -> bool {
         matches!(self, Self::Calibration | Self::Order | Self::Certification)
     }
 }
 
 impl Encoded {
-    /// The parts with rows that may take part in this role.
+    /// The splits with rows that may take part in this role.
     pub fn parts_for(&self, role: RowRole) -> Vec<Part> {
         let has_rows = |part: &Part| self.part(*part).n_rows() > 0;
         let mut parts: Vec<Part> = role.parts().iter().copied().filter(has_rows).collect();
@@ -79,7 +79,7 @@ impl Encoded {
         parts
     }
 
-    /// The rows that take part in this role, part by part.
+    /// The rows that take part in this role, split by split.
     pub fn rows_for(&self, role: RowRole) -> impl Iterator<Item = &Dataset> {
         self.parts_for(role).into_iter().map(|part| self.part(part))
     }

@@ -1,4 +1,4 @@
-//! What becomes of a raw value of a feature column.
+//! Encodes a raw value of a feature column.
 
 use std::collections::BTreeSet;
 
@@ -7,40 +7,40 @@ use serde::{Deserialize, Serialize};
 use crate::date::DateOrder;
 use crate::spec::Merge;
 
-/// The level of pooled rare categories.
+/// The category of pooled rare categories.
 pub const OTHER: &str = "(other)";
-/// The level of missing values, where they are a category.
-pub const MISSING_LEVEL: &str = "(missing)";
+/// The category of missing values, if they are a category.
+pub const MISSING_CATEGORY: &str = "(missing)";
 
 /// How a numeric column becomes a feature: (value − shift) / factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NumericRule {
     /// The column.
     pub column: String,
-    /// Taken from the value.
+    /// Subtracted from the value.
     pub shift: f64,
-    /// The rest is divided by this.
+    /// The difference is divided by this.
     pub factor: f64,
-    /// The mean of the training rows: what stands in for a missing value.
+    /// The mean of the training rows, used for missing values.
     pub mean: f64,
-    /// Whether a second feature says that the value was missing.
+    /// Whether a second feature indicates that the value was missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indicator: bool,
-    /// How dates are written, where the numbers are days since 1970-01-01.
+    /// The order in which dates are written, if the numbers are days since 1970-01-01.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<DateOrder>,
 }
 
-/// The largest size of a numeric feature, as read and after scaling. Fourth powers of such numbers and
-/// sums of these stay finite, so that no solver meets an infinite derivative.
+/// The largest absolute value of a numeric feature, as read and after scaling. Fourth powers of such
+/// numbers, and sums of these, stay finite, so that solvers never get an infinite derivative.
 pub const LARGEST_FEATURE: f64 = 1e50;
 
 /// Describes a value that is too large for a feature; `None` if it is not.
 pub(crate) fn too_large(value: f64, rule: Option<&NumericRule>) -> Option<String> {
     if value.abs() > LARGEST_FEATURE {
         return Some(format!(
-            "{value:e} is too large for a feature, which must lie within ±{LARGEST_FEATURE:e}; fix the \
-             value, leave it empty if it is missing, or divide the column"
+            "{value:e} is too large for a feature, which must be within ±{LARGEST_FEATURE:e}; fix the \
+             value, leave it empty if it is missing, or divide the column by a constant"
         ));
     }
     let encoded = rule?.encode(value);
@@ -48,7 +48,7 @@ pub(crate) fn too_large(value: f64, rule: Option<&NumericRule>) -> Option<String
     let fits = encoded.abs() <= LARGEST_FEATURE;
     (!fits).then(|| {
         format!(
-            "{value:e} is {encoded:e} after scaling, too large for a feature, which must lie within \
+            "{value:e} is {encoded:e} after scaling, too large for a feature, which must be within \
              ±{LARGEST_FEATURE:e}; fix the value, leave it empty if it is missing, or drop the column"
         )
     })
@@ -61,93 +61,94 @@ impl NumericRule {
     }
 }
 
-/// How a categorical column becomes one indicator a level.
+/// How a categorical column becomes one indicator per category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CategoricalRule {
     /// The column.
     pub column: String,
-    /// Levels in the order of their features: those it was fitted with (sorted, then `(other)`, then
-    /// `(missing)`), then those it has learned since ([`Encoding::grow`](crate::Encoding::grow)), in
-    /// order of arrival. Nothing may rely on the order but the parameters, which have the same.
-    pub levels: Vec<String>,
-    /// Levels that are pooled into `(other)` because they are rare.
+    /// Categories in the order of their features: those it was fitted with (sorted, then `(other)`, then
+    /// `(missing)`), then those added later ([`Encoding::grow`](crate::Encoding::grow)), in order of
+    /// arrival. Only the parameters may rely on this order, which is also theirs.
+    pub categories: Vec<String>,
+    /// Categories that are pooled into `(other)` because they are rare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pooled: Vec<String>,
-    /// Raw levels that are one.
+    /// Raw categories that are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
 }
 
-/// Truth values as programs write them, a column may come from several; databases without any write digits.
+/// Spellings of truth values in different programs, because a column may come from several. Databases
+/// without truth values write digits.
 const TRUTH: [[&str; 4]; 2] = [
     ["true", "True", "TRUE", "1"],
     ["false", "False", "FALSE", "0"],
 ];
 
-/// The ways to write the truth value that a text may stand for; none of any other text.
-fn spellings(level: &str) -> &'static [&'static str] {
-    let found = TRUTH.iter().find(|words| words.contains(&level));
+/// All spellings of the truth value that a string stands for; empty if it is not a truth value.
+fn spellings(category: &str) -> &'static [&'static str] {
+    let found = TRUTH.iter().find(|words| words.contains(&category));
     found.map_or(&[], |words| words)
 }
 
-/// The same without the digit, which alone is no truth value.
-fn words(level: &str) -> &'static [&'static str] {
-    let all = spellings(level);
+/// The same without the digit, which is not a truth value by itself.
+fn words(category: &str) -> &'static [&'static str] {
+    let all = spellings(category);
     &all[..all.len().saturating_sub(1)]
 }
 
 impl CategoricalRule {
-    pub(crate) fn position(&self, level: &str) -> Option<u32> {
-        let found = self.levels.iter().position(|l| l == level);
+    pub(crate) fn position(&self, category: &str) -> Option<u32> {
+        let found = self.categories.iter().position(|l| l == category);
         found.map(|i| i as u32)
     }
 
-    /// Whether this raw level was seen in training.
+    /// Whether this raw category was seen in training.
     pub fn knows(&self, raw: &str) -> bool {
         self.encode(raw).is_some()
     }
 
-    /// The position of a raw level; one that was not seen in training is *other*.
+    /// The position of a raw category. A category that was not seen in training is *other*.
     pub(crate) fn encode(&self, raw: &str) -> Option<u32> {
-        let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
-        let spelled_otherwise = || words(level).iter().find_map(|other| self.merged(other));
-        self.merged(level).or_else(spelled_otherwise)
+        let category = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
+        let spelled_otherwise = || words(category).iter().find_map(|other| self.merged(other));
+        self.merged(category).or_else(spelled_otherwise)
     }
 
-    fn merged(&self, level: &str) -> Option<u32> {
-        match self.pooled.iter().any(|pooled| pooled == level) {
+    fn merged(&self, category: &str) -> Option<u32> {
+        match self.pooled.iter().any(|pooled| pooled == category) {
             true => self.position(OTHER),
-            false => self.position(level),
+            false => self.position(category),
         }
     }
 
-    /// The position of the level that a raw value becomes, be it missing (`None`); nothing where it has
+    /// The position of the category of a raw value, which may be missing (`None`). Returns `None` if it has
     /// none and there is no *other*.
-    pub fn level(&self, raw: Option<&str>) -> Option<u32> {
+    pub fn category(&self, raw: Option<&str>) -> Option<u32> {
         let own = match raw {
             Some(raw) => self.encode(raw),
-            None => self.position(MISSING_LEVEL),
+            None => self.position(MISSING_CATEGORY),
         };
         own.or_else(|| self.position(OTHER))
     }
 
-    /// The same for every raw level that is not among [`CategoricalRule::named`].
-    pub fn unnamed_level(&self) -> Option<u32> {
+    /// The same for every raw category that is not in [`CategoricalRule::named`].
+    pub fn unnamed_category(&self) -> Option<u32> {
         let rest = self.merge.as_ref().and_then(|merge| merge.rest.as_ref());
         let own = rest.and_then(|rest| self.merged(rest));
         own.or_else(|| self.position(OTHER))
     }
 
-    /// The raw levels that the rule says something about; all others become one and the same.
+    /// The raw categories that the rule lists. All others become the same category.
     pub fn named(&self) -> BTreeSet<&str> {
-        let merged = self.merge.iter().flat_map(|merge| merge.levels.keys());
-        let named = self.levels.iter().chain(&self.pooled).chain(merged);
+        let merged = self.merge.iter().flat_map(|merge| merge.categories.keys());
+        let named = self.categories.iter().chain(&self.pooled).chain(merged);
         let mut all: BTreeSet<&str> = named.map(String::as_str).collect();
-        let is_word = |level: &&&str| words(level).contains(level);
+        let is_word = |category: &&&str| words(category).contains(category);
         let spelled = all
             .iter()
             .filter(is_word)
-            .flat_map(|level| spellings(level));
+            .flat_map(|category| spellings(category));
         let spelled: Vec<&str> = spelled.copied().collect();
         all.extend(spelled);
         all
@@ -159,10 +160,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn truth_values_are_known_however_they_are_spelled() {
-        let rule = |levels: [&str; 2]| CategoricalRule {
+    fn truth_values_are_known_in_every_spelling() {
+        let rule = |categories: [&str; 2]| CategoricalRule {
             column: "owner".into(),
-            levels: levels.map(str::to_owned).to_vec(),
+            categories: categories.map(str::to_owned).to_vec(),
             pooled: Vec::new(),
             merge: None,
         };
@@ -172,10 +173,10 @@ mod tests {
             assert!(truth.named().contains(raw), "exports know it too");
         }
         assert_eq!(truth.encode("tRUE"), None);
-        // Levels that are there mean themselves.
+        // Existing categories stand for themselves.
         assert_eq!(rule(["True", "true"]).encode("True"), Some(0));
         assert_eq!(rule(["no", "yes"]).encode("Yes"), None);
-        // Digits are truth values only where the words are.
+        // Digits are truth values only together with the words.
         assert_eq!(rule(["0", "1"]).encode("true"), None);
         assert_eq!(rule(["0", "true"]).encode("0"), Some(0));
         assert_eq!(rule(["0", "1"]).named().len(), 2);

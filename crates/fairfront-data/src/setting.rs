@@ -1,4 +1,4 @@
-//! The settings that messages about tables name.
+//! The settings used in messages about tables.
 
 use fairfront_core::{Name, settings};
 

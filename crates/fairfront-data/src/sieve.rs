@@ -1,5 +1,5 @@
-//! Which rows of a table are used: the one way for whole tables, first batches and later ones. A row with a
-//! wrong value is an error in a whole table, and is rejected in a batch.
+//! Decides which rows of a table are used, in the same way for whole tables, first batches and later ones.
+//! A row with a wrong value is an error in a whole table, and is rejected in a batch.
 
 use fairfront_core::{Message, say};
 use serde::{Deserialize, Serialize};
@@ -15,29 +15,29 @@ use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, SplitRule};
 use crate::split::ColumnParts;
 use crate::table::{Column, Table, Values};
 
-/// Rows that a data set's own rules take out, whatever the spec.
+/// Rows that a data set's own rules exclude, whatever the spec.
 #[derive(Debug, Clone)]
 pub struct Exclusion {
-    /// Why, as a person reads it.
+    /// The reason, in readable form.
     pub reason: String,
-    /// For each row of the table whether it goes.
+    /// Whether each row of the table is excluded.
     pub rows: Vec<bool>,
 }
 
-/// Why rows were dropped, and how many. A row may count under several reasons.
+/// A reason for dropped rows, and their number. A row may count under several reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Why, as a person reads it.
+    /// The reason, in readable form.
     pub reason: String,
-    /// How many rows it applies to.
+    /// Number of rows.
     pub rows: usize,
-    /// The column whose values are missing, if that is why.
+    /// The column whose values are missing, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
 }
 
-/// Sets aside the rows of a first batch whose weight or split is wrong, or whose numbers are too large
-/// for features, so that [`Prepared`](crate::Prepared) can be made of the others.
+/// Rejects the rows of a first batch whose weight or split is wrong, or whose numbers are too large for
+/// features, so that [`Prepared`](crate::Prepared) can use the others.
 pub fn set_aside(table: Table, spec: &Spec) -> Result<Arrived, Error> {
     let attributes = AttributeRule::all(spec);
     let sieve = Sieve::new(&table, spec, &attributes, &[]).and_then(|mut sieve| {
@@ -73,16 +73,16 @@ pub fn set_aside(table: Table, spec: &Spec) -> Result<Arrived, Error> {
     })
 }
 
-/// The rows that passed, their weights, and why others did not.
+/// The rows that passed, their weights, and the reasons for the others.
 pub(crate) struct Sieved {
-    /// Rows of the table in use, increasing.
+    /// Table rows in use, in increasing order.
     pub(crate) rows: Vec<u32>,
     pub(crate) dropped: Vec<Dropped>,
     pub(crate) rejected: Vec<Rejected>,
     pub(crate) weights: Vec<f64>,
 }
 
-/// Rows in use, from which those with a wrong value are taken out one column after the other.
+/// Rows in use, from which rows with a wrong value are removed column by column.
 pub(crate) struct Sieve<'a> {
     table: &'a Table,
     rows: Vec<u32>,
@@ -99,7 +99,7 @@ struct Wrong {
 }
 
 impl<'a> Sieve<'a> {
-    /// Drops rows by the rules about missing values, and takes out those whose weight is wrong.
+    /// Drops rows by the rules about missing values, and removes rows with a wrong weight.
     pub(crate) fn new(
         table: &'a Table,
         spec: &Spec,
@@ -117,7 +117,10 @@ impl<'a> Sieve<'a> {
         if let Some(name) = &spec.weight {
             let column = table.require(name, WEIGHT)?;
             let Some(weights) = column.numeric() else {
-                return Err(Error::column(name, "a column of weights must be numeric"));
+                return Err(Error::column(
+                    name,
+                    "the weight column is not numeric; choose a numeric column",
+                ));
             };
             sieve.weights = Some(weights);
             sieve.check(name, |row| bad_weight(weights.get(row as usize)));
@@ -125,7 +128,7 @@ impl<'a> Sieve<'a> {
         Ok(sieve)
     }
 
-    /// Takes out the rows of a later batch that do not fit the rules of the first.
+    /// Removes the rows of a later batch that do not fit the rules of the first.
     pub(crate) fn check_rules(
         &mut self,
         spec: &Spec,
@@ -143,7 +146,7 @@ impl<'a> Sieve<'a> {
         self.check(&rule.column, |row| {
             let value = unknown[row as usize].as_ref()?;
             Some(say![
-                "the target has the value {value:?}, which no row of the first batch had";
+                "the target has the value {value:?}, which did not occur in the first batch";
                 "fix the value";
                 "start a new state with ", POSITIVE
             ])
@@ -151,7 +154,7 @@ impl<'a> Sieve<'a> {
         Ok(())
     }
 
-    /// Takes out the rows whose part is wrong, if a column says it.
+    /// Removes the rows whose split is wrong, if a column defines it.
     fn check_parts(&mut self, spec: &Spec) -> Result<(), Error> {
         if let SplitRule::Column(name) = &spec.split {
             let parts = ColumnParts::new(name, self.table)?;
@@ -160,7 +163,7 @@ impl<'a> Sieve<'a> {
         Ok(())
     }
 
-    /// Takes out the rows whose number is too large for a feature, as read or by a rule.
+    /// Removes the rows whose number is too large for a feature, raw or encoded.
     fn check_size(&mut self, name: &str, rule: Option<&NumericRule>) {
         let Some(numbers) = self.table.column(name).and_then(Column::numeric) else {
             return;
@@ -171,7 +174,7 @@ impl<'a> Sieve<'a> {
         });
     }
 
-    /// Takes out the rows that have a problem.
+    /// Removes the rows that have a problem.
     fn check<M: Into<Message>>(&mut self, column: &str, problem: impl Fn(u32) -> Option<M>) {
         let wrong = &mut self.wrong;
         self.rows.retain(|&row| match problem(row) {
@@ -187,7 +190,7 @@ impl<'a> Sieve<'a> {
         });
     }
 
-    /// The rows that passed; the first one that did not is an error.
+    /// The rows that passed. A row that did not pass is an error.
     pub(crate) fn strict(mut self) -> Result<Sieved, Error> {
         if self.wrong.is_empty() {
             return Ok(self.rejecting());
@@ -204,7 +207,7 @@ impl<'a> Sieve<'a> {
         })
     }
 
-    /// The rows that passed; the others are rejected.
+    /// The rows that passed. The others are rejected.
     pub(crate) fn rejecting(self) -> Sieved {
         let weight = |row: &u32| self.weights.map_or(1.0, |w| w.get(*row as usize));
         let rejected = |wrong: Wrong| Rejected {
@@ -222,7 +225,7 @@ impl<'a> Sieve<'a> {
     }
 }
 
-/// The rows that stay, and why the others go.
+/// The rows that stay, and the reasons for the others.
 fn rows_in_use(
     table: &Table,
     spec: &Spec,
@@ -253,7 +256,7 @@ fn rows_in_use(
         drop_where(exclusion.reason.clone(), None, &|row| exclusion.rows[row]);
     }
     for column in table.columns() {
-        // Where a date is missing, so are its parts.
+        // If a date is missing, so are its parts.
         if spec.is_date_part(&column.name) {
             continue;
         }
@@ -289,6 +292,6 @@ fn bad_weight(weight: f64) -> Option<String> {
         false => weight.to_string(),
     };
     Some(format!(
-        "the weight is {found}; it must be a number that is not negative"
+        "the weight is {found}; use a number that is not negative"
     ))
 }

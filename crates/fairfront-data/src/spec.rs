@@ -15,7 +15,7 @@ use crate::setting::{
 };
 use crate::table::ColumnType;
 
-/// What happens to a row whose value is missing in a feature column.
+/// The treatment of rows with a missing value in a feature column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingPolicy {
@@ -24,9 +24,9 @@ pub enum MissingPolicy {
     /// The row is kept: as its own category, or as the mean with an indicator.
     #[default]
     Keep,
-    /// Missing is a category of its own (categorical columns).
+    /// Missing is its own category (categorical columns).
     Category,
-    /// The training mean, and a feature that says the value was missing (numeric columns).
+    /// The training mean, and a feature that indicates that the value was missing (numeric columns).
     Mean,
 }
 
@@ -40,22 +40,22 @@ impl FromStr for MissingPolicy {
             "category" => Ok(Self::Category),
             "mean" => Ok(Self::Mean),
             _ => Err(Error::usage(format!(
-                "unknown policy {text:?} for missing values; there are drop, keep, category, mean"
+                "unknown policy {text:?} for missing values; choose drop, keep, category or mean"
             ))),
         }
     }
 }
 
-/// What happens to a row whose sensitive value is missing.
+/// The treatment of rows with a missing sensitive value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingSensitive {
     /// The row is dropped, counted and reported.
     #[default]
     Drop,
-    /// Missing is a group of its own, `(missing)`.
+    /// Missing is its own group, `(missing)`.
     Group,
-    /// The row counts for the loss and has no part in that attribute's fairness.
+    /// The row counts for the loss, but not for the fairness of that attribute.
     LossOnly,
 }
 
@@ -68,14 +68,13 @@ impl FromStr for MissingSensitive {
             "group" => Ok(Self::Group),
             "loss-only" => Ok(Self::LossOnly),
             _ => Err(Error::usage(format!(
-                "unknown policy {text:?} for missing sensitive values; \
-                 there are drop, group, loss-only"
+                "unknown policy {text:?} for missing sensitive values; choose drop, group or loss-only"
             ))),
         }
     }
 }
 
-/// How numeric columns are scaled, with statistics of the training rows.
+/// The scaling of numeric columns, with statistics of the training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -84,7 +83,7 @@ pub enum Scale {
     Standard,
     /// To [0, 1].
     MinMax,
-    /// As they are.
+    /// Unchanged.
     None,
 }
 
@@ -97,29 +96,29 @@ impl FromStr for Scale {
             "min-max" => Ok(Self::MinMax),
             "none" => Ok(Self::None),
             _ => Err(Error::usage(format!(
-                "unknown scaling {text:?}; there are standard, min-max, none"
+                "unknown scaling {text:?}; choose standard, min-max or none"
             ))),
         }
     }
 }
 
-/// Levels of one column that become one.
+/// Categories of one column to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Merge {
-    /// Old level → new level.
-    pub levels: BTreeMap<String, String>,
-    /// What every other level becomes, where anything.
+    /// Old category → new category.
+    pub categories: BTreeMap<String, String>,
+    /// The new category of every other category, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,
 }
 
 impl Merge {
-    /// The level that `level` becomes.
-    pub fn apply<'a>(&'a self, level: &'a str) -> &'a str {
-        self.levels
-            .get(level)
+    /// The new name of `category`.
+    pub fn apply<'a>(&'a self, category: &'a str) -> &'a str {
+        self.categories
+            .get(category)
             .or(self.rest.as_ref())
-            .map_or(level, String::as_str)
+            .map_or(category, String::as_str)
     }
 }
 
@@ -129,7 +128,7 @@ impl Merge {
 pub enum SplitRule {
     /// At random by seed: percentages of training, validation, certify and test rows.
     Shares([f64; 4]),
-    /// All rows are for training.
+    /// All rows are training rows.
     None,
     /// A column whose values are `train`, `validation`, `certify` and `test`.
     Column(String),
@@ -151,14 +150,16 @@ impl FromStr for SplitRule {
         if let Some(column) = text.strip_prefix("column:") {
             return match grammar::names(column)?.as_slice() {
                 [one] => Ok(Self::Column(one.clone())),
-                _ => Err(Error::usage(format!("{text:?}: name one column"))),
+                _ => Err(Error::usage(format!(
+                    "{text:?}: a split needs exactly one column; pass column:NAME"
+                ))),
             };
         }
         let wrong = || {
             Error::usage(format!(
-                "unknown split {text:?}; give percentages that sum to 100, such as 60/10/30 \
-                 (training/validation/test), 50/10/20/20 (training/validation/certify/test) or \
-                 70/30 (training/test), or none, or column:NAME"
+                "unknown split {text:?}; pass percentages that sum to 100, such as 60/10/30 \
+                 (training/validation/test), 50/10/20/20 (training/validation/certify/test) or 70/30 \
+                 (training/test), or pass none or column:NAME"
             ))
         };
         let parts: Option<Vec<f64>> = text.split('/').map(|p| p.trim().parse().ok()).collect();
@@ -169,7 +170,7 @@ impl FromStr for SplitRule {
             _ => return Err(wrong()),
         };
         let sound = shares.iter().all(|s| *s >= 0.0) && shares[0] > 0.0;
-        // Shares such as 33.3/33.3/33.4 may miss 100 by rounding.
+        // Shares such as 33.3/33.3/33.4 may differ from 100 by rounding.
         if !sound || (shares.iter().sum::<f64>() - 100.0).abs() > 1e-9 {
             return Err(wrong());
         }
@@ -177,8 +178,8 @@ impl FromStr for SplitRule {
     }
 }
 
-/// Training rows that a group needs to be compared with others; rows labeled positive or negative where
-/// only these count.
+/// The number of training rows that a group needs to be compared with others. For a measure among rows
+/// labeled positive or negative, only these rows count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MinGroup(pub usize);
@@ -189,11 +190,10 @@ impl Default for MinGroup {
     }
 }
 
-/// Which column is what, and how columns become features: all that is said about a table before
-/// any training.
+/// The roles of columns, and how columns become features: all settings about a table before any training.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Spec {
-    /// The column to predict; needed for everything but a look at the table.
+    /// The column to predict; required for everything except inspecting the table.
     pub target: Option<String>,
     /// The target's value that counts as +1, or a comparison: `>= 5000`, `> median`.
     pub positive: Option<String>,
@@ -202,68 +202,67 @@ pub struct Spec {
     pub also_positive: Vec<String>,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
-    /// Cuts that make groups of a numeric sensitive column.
+    /// Bin edges that turn a numeric sensitive column into groups.
     pub bins: BTreeMap<String, Vec<f64>>,
-    /// Use these columns as features and no others.
+    /// The only columns to use as features, if set.
     pub features: Option<Vec<String>>,
-    /// Columns that are no features.
+    /// Columns to exclude from the features.
     pub drop: Vec<String>,
     /// The column of sample weights.
     pub weight: Option<String>,
-    /// Whether sensitive columns are features too.
+    /// Whether sensitive columns are also features.
     pub use_sensitive: bool,
     /// Types set by the user.
     pub types: BTreeMap<String, ColumnType>,
-    /// Dates whose weekday and month are features too.
+    /// Dates whose weekday and month are also features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub date_parts: Vec<String>,
-    /// Merged levels by column.
+    /// Merged categories by column.
     pub merges: BTreeMap<String, Merge>,
-    /// What happens to rows with a missing feature value.
+    /// The treatment of rows with a missing feature value.
     pub missing: MissingPolicy,
-    /// The same for single columns.
+    /// The same for individual columns.
     pub missing_by_column: BTreeMap<String, MissingPolicy>,
-    /// What happens to rows with a missing sensitive value.
+    /// The treatment of rows with a missing sensitive value.
     pub missing_sensitive: MissingSensitive,
-    /// How numeric columns are scaled.
+    /// The scaling of numeric columns.
     pub scale: Scale,
-    /// Categories with fewer training rows than this become one; 0 leaves all as they are.
+    /// Categories with fewer training rows than this are pooled; 0 pools none.
     pub pool_rare: usize,
     /// Groups with fewer training rows than this are reported, but not compared.
     #[serde(default)]
     pub min_group: MinGroup,
-    /// Groups with fewer training rows than this become one, `(other)`; 0 leaves all as they are.
+    /// Groups with fewer training rows than this are pooled into `(other)`; 0 pools none.
     #[serde(default)]
     pub pool_groups: usize,
-    /// Training, validation and test rows.
+    /// The split into training, validation, certify and test rows.
     pub split: SplitRule,
-    /// The attribute whose groups are cut to one size.
+    /// The attribute whose groups are reduced to equal sizes.
     pub balance: Option<Vec<String>>,
-    /// Seed of split and balancing.
+    /// Random seed for the split and for balancing.
     pub seed: u64,
 }
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// What is predicted.
+    /// The target to predict.
     Target,
     /// Part of a sensitive attribute.
     Sensitive,
     /// Sample weights.
     Weight,
-    /// Says which rows are for training, validation and test.
+    /// Defines which rows are for training, validation, certify and test.
     Split,
     /// Not used.
     Dropped,
-    /// Goes into the model.
+    /// A feature of the model.
     Feature,
 }
 
 impl Spec {
-    /// The role of a column; a sensitive column is [`Role::Sensitive`] even where it is a feature
-    /// too.
+    /// The role of a column. A sensitive column is [`Role::Sensitive`] even if it is also a feature.
     pub fn role(&self, column: &str) -> Role {
         let column = self.source_of(column);
         let is = |name: &Option<String>| name.as_deref() == Some(column);
@@ -308,7 +307,7 @@ impl Spec {
         date_part::source(column, &self.date_parts).is_some()
     }
 
-    /// Whether the column goes into the model.
+    /// Whether the column is a feature.
     pub fn is_feature(&self, column: &str) -> bool {
         match self.role(column) {
             Role::Feature => true,
@@ -321,20 +320,19 @@ impl Spec {
         self.sensitive.iter().flatten().any(|c| c == column)
     }
 
-    /// What happens to rows with a missing value in this feature column.
+    /// The treatment of rows with a missing value in this feature column.
     pub fn missing_policy(&self, column: &str) -> MissingPolicy {
         let own = self.missing_by_column.get(self.source_of(column));
         own.copied().unwrap_or(self.missing)
     }
 
-    /// What a level of a column becomes by the merges.
-    pub fn merged<'a>(&'a self, column: &str, level: &'a str) -> &'a str {
+    /// The name of a category of a column after merging.
+    pub fn merged<'a>(&'a self, column: &str, category: &'a str) -> &'a str {
         let merge = self.merges.get(column);
-        merge.map_or(level, |merge| merge.apply(level))
+        merge.map_or(category, |merge| merge.apply(category))
     }
 
-    /// Completes how to read the table: types that follow from roles, columns that need not be
-    /// read.
+    /// Completes the reading options: types that follow from roles, and columns to skip.
     pub fn read_options(&self, mut options: ReadOptions) -> ReadOptions {
         for column in &self.date_parts {
             let date = options.types.entry(column.clone());
@@ -348,10 +346,10 @@ impl Spec {
                 .types
                 .insert(column.clone(), ColumnType::Categorical);
         }
-        let levels = self.sensitive.iter().flatten().chain(&self.target);
-        for column in levels {
+        let categories = self.sensitive.iter().flatten().chain(&self.target);
+        for column in categories {
             if self.target.as_ref() == Some(column) && self.compares() {
-                // Values may still be texts that look like comparisons.
+                // Values may still be strings that look like comparisons.
                 options.keep.insert(column.clone());
                 continue;
             }
@@ -384,7 +382,7 @@ impl Spec {
         options
     }
 
-    /// All columns with a role of their own, with the setting that gave it.
+    /// All columns with their own role, and the setting that gave it.
     pub fn named(&self) -> Vec<(&str, Name)> {
         let mut named: Vec<(&str, Name)> = Vec::new();
         named.extend(self.target.iter().map(|c| (c.as_str(), TARGET)));
@@ -397,13 +395,13 @@ impl Spec {
         named
     }
 
-    /// Says what cannot be right whatever the table.
+    /// Reports settings that are wrong for any table.
     pub fn check(&self) -> Result<(), Error> {
         let usage = |message: Message| Err(Error::Usage(message));
         if self.pool_groups > 0 && self.balance.is_some() {
             return usage(say![
                 POOL_GROUPS, " and ", BALANCE, " cannot be combined";
-                "join groups", with(MERGE)
+                "merge groups instead", with(MERGE)
             ]);
         }
         for (setting, attributes) in [
@@ -413,7 +411,7 @@ impl Spec {
             if attributes.iter().any(Vec::is_empty) {
                 return usage(say![
                     setting,
-                    ": an attribute has no column; name at least one"
+                    ": an attribute has no column; pass at least one"
                 ]);
             }
         }
@@ -446,7 +444,7 @@ impl Spec {
                     return usage(say![
                         "column {column:?} is both ",
                         each([SENSITIVE, FEATURE]),
-                        "; a sensitive column is a feature only with ",
+                        "; to use sensitive columns as features, pass ",
                         USE_SENSITIVE
                     ]);
                 }
@@ -464,27 +462,31 @@ impl Spec {
             let columns: BTreeSet<&String> = attribute.iter().collect();
             let same = |other: &Vec<String>| other.iter().collect::<BTreeSet<_>>() == columns;
             if self.sensitive[..i].iter().any(same) {
-                return usage(say!["the sensitive attribute {name:?} is named twice"]);
+                return usage(say![
+                    "the sensitive attribute {name:?} is listed twice; remove one of them"
+                ]);
             }
             let distinct: BTreeSet<&String> = attribute.iter().collect();
             if distinct.len() < attribute.len() {
-                return usage(say!["the intersection {name:?} names a column twice"]);
+                return usage(say![
+                    "the intersection {name:?} lists a column twice; remove one of them"
+                ]);
             }
         }
         for column in self.bins.keys() {
             if !self.is_sensitive(column) {
                 return usage(say![
-                    BINS, " {column:?}: bins make groups of a sensitive column";
-                    "say ", SENSITIVE.of(column), " too"
+                    BINS, " {column:?}: bins apply only to sensitive columns";
+                    "also pass ", SENSITIVE.of(column)
                 ]);
             }
-            let levels = self.types.get(column).is_some_and(|t| !t.is_number());
-            if levels || self.merges.contains_key(column) {
+            let categories = self.types.get(column).is_some_and(|t| !t.is_number());
+            if categories || self.merges.contains_key(column) {
                 return usage(say![
                     BINS,
-                    " {column:?}: a column with bins is numeric; it can have no other ",
+                    " {column:?}: a column with bins is numeric, so it cannot have another ",
                     TYPE,
-                    " and no ",
+                    " or ",
                     MERGE
                 ]);
             }
@@ -493,8 +495,8 @@ impl Spec {
             let name = attribute_name(balance);
             if !self.sensitive.iter().any(|a| attribute_name(a) == name) {
                 return usage(say![
-                    BALANCE, " {name:?}: balance needs a sensitive attribute";
-                    "say ", SENSITIVE.is(&name), " too"
+                    BALANCE, " {name:?}: only a sensitive attribute can be balanced";
+                    "also pass ", SENSITIVE.is(&name)
                 ]);
             }
         }
@@ -505,21 +507,21 @@ impl Spec {
         let usage = |message: Message| Err(Error::Usage(message));
         for (column, ty) in &self.types {
             let role = roles.get(column.as_str()).copied();
-            let needs_levels = match role {
+            let needs_categories = match role {
                 Some(SPLIT) => true,
                 Some(TARGET) => !(*ty == ColumnType::Numeric && self.compares()),
                 Some(SENSITIVE) => !self.bins.contains_key(column),
                 _ => false,
             };
-            if ty.is_number() && needs_levels {
+            if ty.is_number() && needs_categories {
                 let mut message = say![
                     TYPE,
                     " {column:?}: the column is ",
                     role,
-                    ", whose values are levels, not numbers"
+                    ", whose values are categories and not numbers"
                 ];
                 if role == Some(SENSITIVE) {
-                    message.push_remedy(say!["make groups of numbers with ", BINS]);
+                    message.push_remedy(say!["group numbers with ", BINS]);
                 }
                 return usage(message);
             }
@@ -528,7 +530,7 @@ impl Spec {
                     TYPE,
                     " {column:?}: the column is ",
                     WEIGHT,
-                    ", and so numeric"
+                    ", so it must be numeric"
                 ]);
             }
         }
@@ -536,7 +538,7 @@ impl Spec {
             if self.types.get(column).is_some_and(|t| t.is_number()) {
                 return usage(say![
                     MERGE,
-                    " {column:?}: a numeric column has no levels to merge"
+                    " {column:?}: a numeric column has no categories to merge"
                 ]);
             }
         }
@@ -545,14 +547,14 @@ impl Spec {
                 Some(SENSITIVE) if !self.use_sensitive => {
                     return usage(say![
                         MISSING,
-                        " {column:?}: for a sensitive column say ",
+                        " {column:?}: the column is sensitive; instead, pass ",
                         MISSING_SENSITIVE
                     ]);
                 }
                 Some(role) if role != SENSITIVE => {
                     return usage(say![
                         MISSING,
-                        " {column:?}: policies are for features, but the column is ",
+                        " {column:?}: this setting applies only to features, but the column is ",
                         role
                     ]);
                 }
@@ -565,9 +567,9 @@ impl Spec {
             {
                 return usage(say![
                     DATE_PARTS,
-                    " {column:?}: a column of dates can have no other ",
+                    " {column:?}: a column of dates cannot have another ",
                     TYPE,
-                    " and no ",
+                    " or ",
                     MERGE
                 ]);
             }
@@ -578,7 +580,7 @@ impl Spec {
                         DATE_PARTS,
                         " {column:?}: the column is ",
                         role,
-                        " and not a feature; choose another"
+                        ", so it is not a feature; choose another column"
                     ]);
                 }
                 None if self.drop.contains(column) => {
@@ -594,7 +596,10 @@ impl Spec {
         let positives = self.positives();
         for (i, text) in positives.iter().enumerate() {
             if positives[..i].contains(text) {
-                return usage(say![POSITIVE, " {text:?} is given twice"]);
+                return usage(say![
+                    POSITIVE,
+                    " {text:?} is listed twice; remove one of them"
+                ]);
             }
         }
         Ok(())
@@ -628,7 +633,7 @@ mod tests {
         }
     }
 
-    fn refused(change: impl FnOnce(&mut Spec)) -> String {
+    fn rejected(change: impl FnOnce(&mut Spec)) -> String {
         let mut spec = spec();
         change(&mut spec);
         let error = spec.check().unwrap_err();
@@ -637,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_has_a_column() {
+    fn attribute_needs_a_column() {
         let none = || vec![Vec::new()];
         let sensitive = Spec {
             sensitive: none(),
@@ -654,7 +659,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_spec_passes() {
+    fn valid_spec_passes() {
         spec().check().unwrap();
         assert_eq!(spec().role("race"), Role::Sensitive);
         assert!(!spec().is_feature("race"));
@@ -662,23 +667,23 @@ mod tests {
     }
 
     #[test]
-    fn conflicting_roles_are_refused() {
+    fn conflicting_roles_are_rejected() {
         assert_eq!(
-            refused(|s| s.weight = Some("y".into())),
+            rejected(|s| s.weight = Some("y".into())),
             r#"column "y" cannot be both target and weight"#
         );
         assert_eq!(
-            refused(|s| s.drop = vec!["sex".into()]),
+            rejected(|s| s.drop = vec!["sex".into()]),
             r#"column "sex" cannot be both sensitive and drop"#
         );
-        assert!(refused(|s| s.target = Some("race".into())).contains("target and sensitive"));
-        assert!(refused(|s| s.features = Some(vec!["sex".into()])).contains("use_sensitive"));
-        assert!(refused(|s| s.sensitive.push(vec!["sex".into()])).contains("named twice"));
-        assert!(refused(|s| s.split = SplitRule::Column("y".into())).contains("split"));
-        assert!(refused(|s| s.balance = Some(vec!["age".into()])).starts_with("balance"));
-        assert!(refused(|s| drop(s.bins.insert("age".into(), vec![3.0]))).starts_with("bins"));
+        assert!(rejected(|s| s.target = Some("race".into())).contains("target and sensitive"));
+        assert!(rejected(|s| s.features = Some(vec!["sex".into()])).contains("use_sensitive"));
+        assert!(rejected(|s| s.sensitive.push(vec!["sex".into()])).contains("listed twice"));
+        assert!(rejected(|s| s.split = SplitRule::Column("y".into())).contains("split"));
+        assert!(rejected(|s| s.balance = Some(vec!["age".into()])).starts_with("balance"));
+        assert!(rejected(|s| drop(s.bins.insert("age".into(), vec![3.0]))).starts_with("bins"));
         assert!(
-            refused(|s| (s.target, s.positive) = (None, Some("1".into())))
+            rejected(|s| (s.target, s.positive) = (None, Some("1".into())))
                 .ends_with("needs target")
         );
     }
@@ -715,7 +720,7 @@ mod tests {
     #[test]
     fn merges_fall_through_to_the_rest() {
         let merge = Merge {
-            levels: [("United-States".to_owned(), "United-States".to_owned())].into(),
+            categories: [("United-States".to_owned(), "United-States".to_owned())].into(),
             rest: Some("other".into()),
         };
         assert_eq!(merge.apply("United-States"), "United-States");

@@ -7,24 +7,25 @@ use crate::setting::SPLIT;
 use crate::spec::SplitRule;
 use crate::table::{MISSING, Table};
 
-/// What a row is used for. [`RowRole`](crate::RowRole) says what each part may influence.
+/// The split that a row belongs to. [`RowRole`](crate::RowRole) defines which decisions each split may
+/// influence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// Solvers see these rows, and only these.
+    /// The only rows that solvers see.
     Train,
-    /// These rows decide which models are kept, and in which order they are tested.
+    /// Rows that decide which models are kept, and in which order they are tested.
     Validation,
-    /// These rows certify requirements; nothing shows them before a model is chosen.
+    /// Rows that certify requirements. They are never shown before a model is chosen.
     Certify,
-    /// What is reported; these rows certify as well if there are no `certify` rows.
+    /// Rows for the reported measures. They also certify requirements if there are no `certify` rows.
     Test,
 }
 
 impl Part {
-    /// All four, in order.
+    /// All four splits, in order.
     pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Certify, Self::Test];
-    /// The parts whose measures are shown.
+    /// The splits whose measures are shown.
     pub const SHOWN: [Self; 3] = [Self::Train, Self::Validation, Self::Test];
 
     /// `train`, `validation`, `certify`, `test`.
@@ -38,8 +39,8 @@ impl Part {
     }
 }
 
-/// The part of a row that arrives in a stream: drawn by seed and row number alone, with these
-/// percentages, so that it does not depend on which rows come before or after.
+/// The split of a row that arrives in a stream. It is drawn only from the seed and the row number, with
+/// these percentages, so that it does not depend on earlier or later rows.
 ///
 /// ```
 /// use fairfront_data::{Part, drawn_part};
@@ -51,26 +52,26 @@ pub fn drawn_part(shares: [f64; 4], seed: u64, row: u64) -> Part {
     let drawn = Stream::new(seed, Purpose::Arrival, [row, 0]).uniform() * 100.0;
     let within = |part: &Part| drawn < shares[..=*part as usize].iter().sum::<f64>();
     let found = Part::ALL.into_iter().find(within);
-    // Shares may miss 100 by rounding: the last part that has a share takes what is left.
+    // Shares may differ from 100 by rounding; the last split with a share takes the rest.
     let last = || Part::ALL.into_iter().rfind(|p| shares[*p as usize] > 0.0);
     found.or_else(last).unwrap_or(Part::Train)
 }
 
-/// Names and numbers of rows of all parts; `certify` only if it has any.
+/// Names and row counts of all splits; `certify` only if it has rows.
 pub fn named_counts(count: impl Fn(Part) -> usize) -> Vec<(&'static str, usize)> {
     let of = |part: Part| (part.name(), count(part));
     let shown = |part: &Part| *part != Part::Certify || count(*part) > 0;
     Part::ALL.into_iter().filter(shown).map(of).collect()
 }
 
-/// Which prepared rows are for what: positions among the prepared rows, increasing.
+/// The splits of the prepared rows, as increasing positions among these rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
     parts: [Vec<u32>; 4],
 }
 
 impl Split {
-    /// A split that gives each row its part; one entry a prepared row.
+    /// Creates the splits from the split of each prepared row.
     pub fn from_parts(parts: &[Part]) -> Self {
         let mut split = Self::default();
         for (row, part) in parts.iter().enumerate() {
@@ -79,17 +80,17 @@ impl Split {
         split
     }
 
-    /// The rows of a part.
+    /// The rows of a split.
     pub fn part(&self, part: Part) -> &[u32] {
         &self.parts[part as usize]
     }
 
-    /// How many rows each part has; `certify` only if it has any.
+    /// The number of rows in each split; `certify` only if it has rows.
     pub fn counts(&self) -> Vec<(&'static str, usize)> {
         named_counts(|part| self.part(part).len())
     }
 
-    /// The part of each of the prepared rows.
+    /// The split of each prepared row.
     pub fn parts_by_row(&self) -> Vec<Part> {
         let n = self.parts.iter().map(Vec::len).sum();
         let mut by_row = vec![Part::Train; n];
@@ -118,7 +119,7 @@ impl Split {
         };
         if split.part(Part::Train).is_empty() {
             return Err(Error::NoRowsLeft(say![
-                "the split leaves none of {n} rows for training";
+                "the split leaves 0 of {n} rows for training";
                 "choose another ", SPLIT
             ]));
         }
@@ -127,7 +128,7 @@ impl Split {
             && split.part(Part::Certify).is_empty()
         {
             return Err(Error::NoRowsLeft(say![
-                "{certify}% of {n} rows leave none to certify on";
+                "the split leaves 0 of {n} rows to certify on ({certify}%)";
                 "choose another ", SPLIT
             ]));
         }
@@ -140,7 +141,7 @@ impl Split {
         let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
         let n_train = share(shares[0]).min(n);
         let n_validation = share(shares[1]).min(n - n_train);
-        // Without test rows, rounding leaves no row over for them.
+        // Without test rows, the rows lost to rounding belong to `certify`.
         let n_certify = match shares[3] > 0.0 {
             true => share(shares[2]).min(n - n_train - n_validation),
             false if shares[2] > 0.0 => n - n_train - n_validation,
@@ -173,45 +174,49 @@ impl Split {
     }
 }
 
-/// A column that says which part each row is in.
+/// A column that contains the split of each row.
 pub(crate) struct ColumnParts<'a> {
     codes: &'a [u32],
-    levels: &'a [String],
-    of_level: Vec<Option<Part>>,
+    categories: &'a [String],
+    of_category: Vec<Option<Part>>,
 }
 
 impl<'a> ColumnParts<'a> {
     pub(crate) fn new(column: &str, table: &'a Table) -> Result<Self, Error> {
         let values = table.require(column, SPLIT)?;
-        let Some((codes, levels)) = values.categorical() else {
-            return Err(Error::column(column, "a split column holds texts"));
+        let Some((codes, categories)) = values.categorical() else {
+            return Err(Error::column(
+                column,
+                "the split column does not contain strings; use the values train, validation, certify \
+                 and test",
+            ));
         };
-        let part = |level: &String| Part::ALL.into_iter().find(|p| p.name() == level);
+        let part = |category: &String| Part::ALL.into_iter().find(|p| p.name() == category);
         Ok(Self {
             codes,
-            levels,
-            of_level: levels.iter().map(part).collect(),
+            categories,
+            of_category: categories.iter().map(part).collect(),
         })
     }
 
-    /// The part of a row of the table, or what is wrong.
+    /// The split of a row of the table, or the problem.
     pub(crate) fn of(&self, row: u32) -> Result<Part, String> {
         let found = match self.codes[row as usize] {
             MISSING => Err("missing".to_owned()),
             code => {
-                let level = &self.levels[code as usize];
-                self.of_level[code as usize].ok_or_else(|| format!("{level:?}"))
+                let category = &self.categories[code as usize];
+                self.of_category[code as usize].ok_or_else(|| format!("{category:?}"))
             }
         };
         found.map_err(|value| {
             let names = Part::ALL.map(Part::name);
             let names = quoted_list(&names, 4);
-            format!("the split is {value}; it must be one of {names}")
+            format!("the split is {value}; use one of {names}")
         })
     }
 }
 
-/// Positions to keep so that every group has as many rows as the smallest: by seed, in order.
+/// Positions to keep so that every group has as many rows as the smallest group: chosen by seed, in order.
 pub(crate) fn balanced(groups: &[u32], n_groups: usize, seed: u64) -> Vec<u32> {
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); n_groups];
     for (position, &group) in groups.iter().enumerate() {
@@ -236,15 +241,18 @@ mod tests {
     use fairfront_core::UNKNOWN_GROUP;
     use proptest::prelude::*;
 
-    fn table(texts: &[&str]) -> Table {
+    fn table(strings: &[&str]) -> Table {
         Table::from_columns(
             "t.csv",
-            vec![Column::from_texts("part", texts.iter().map(|t| Some(*t)))],
+            vec![Column::from_strings(
+                "part",
+                strings.iter().map(|t| Some(*t)),
+            )],
         )
     }
 
     #[test]
-    fn adult_has_the_paper_s_number_of_training_rows() {
+    fn adult_has_as_many_training_rows_as_in_the_paper() {
         let split = Split::by_shares([60.0, 10.0, 0.0, 30.0], 0, 45_222);
         let sizes = Part::ALL.map(|p| split.part(p).len());
         assert_eq!(sizes, [27_133, 4_522, 0, 13_567]);
@@ -252,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_row_is_in_one_part(n in 1_usize..3000, seed: u64, a in 1_u32..100, b in 0_u32..100, c in 0_u32..100) {
+        fn every_row_is_in_one_split(n in 1_usize..3000, seed: u64, a in 1_u32..100, b in 0_u32..100, c in 0_u32..100) {
             let b = b.min(100 - a);
             let c = c.min(100 - a - b);
             let shares = [a, b, c, 100 - a - b - c].map(f64::from);
@@ -262,13 +270,13 @@ mod tests {
             prop_assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
             prop_assert_eq!(&split, &Split::by_shares(shares, seed, n));
             for (part, share) in Part::ALL.into_iter().zip(shares) {
-                // Each of three roundings moves a part by at most half a row.
+                // Each of three roundings changes a split by at most half a row.
                 prop_assert!((split.part(part).len() as f64 - n as f64 * share / 100.0).abs() <= 1.5);
             }
         }
 
         #[test]
-        fn balanced_groups_have_one_size(groups in prop::collection::vec(0_u32..3, 1..500), seed: u64) {
+        fn balanced_groups_have_equal_sizes(groups in prop::collection::vec(0_u32..3, 1..500), seed: u64) {
             let kept = balanced(&groups, 3, seed);
             let count = |rows: &[u32], g| rows.iter().filter(|r| groups[**r as usize] == g).count();
             let smallest = (0..3).map(|g| groups.iter().filter(|x| **x == g).count()).min().unwrap();
@@ -285,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_can_say_the_split() {
+    fn column_can_define_the_split() {
         let rule = SplitRule::Column("part".into());
         let split =
             |t: &Table| Split::new(&rule, 0, t, &(0..t.n_rows() as u32).collect::<Vec<_>>());
@@ -295,13 +303,13 @@ mod tests {
         assert_eq!(found.part(Part::Certify), [4]);
         assert_eq!(
             split(&table(&["train", "dev"])).unwrap_err().to_string(),
-            r#"t.csv, row 2, column "part": the split is "dev"; it must be one of "train", "validation", "certify", "test""#
+            r#"t.csv, row 2, column "part": the split is "dev"; use one of "train", "validation", "certify", "test""#
         );
         assert!(
             split(&table(&["test"]))
                 .unwrap_err()
                 .to_string()
-                .contains("none of 1 rows")
+                .contains("0 of 1 rows")
         );
     }
 }

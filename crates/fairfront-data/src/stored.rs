@@ -1,4 +1,4 @@
-//! Encoded rows in a form that does not change when the encoding grows.
+//! Stores encoded rows in a form that does not change when the encoding grows.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::finding::small_groups;
 use crate::split::Part;
-use crate::table::Notice;
+use crate::table::Diagnostic;
 
-/// The level of a categorical value that has none.
-const NO_LEVEL: u32 = u32::MAX;
+/// Marks a categorical value without a category.
+const NO_CATEGORY: u32 = u32::MAX;
 const MAGIC: &[u8; 8] = b"ffrows\r\n";
 const VERSION: u32 = 1;
 /// Bytes of the magic word, version and shapes.
 const HEADER: usize = 8 + 4 + 4 + 4 + 4 + 8;
 const SUM: usize = 32;
 
-/// Encoded rows with their parts, in order of arrival. Levels are positions within their column,
-/// groups positions within their attribute: both lists grow at their ends only, so that the rows stay
-/// right.
+/// Encoded rows with their splits, in order of arrival. Categories are positions within their column, and
+/// groups are positions within their attribute. Both lists only grow at their ends, so that stored rows
+/// stay valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRows {
     n_numeric: usize,
     n_categorical: usize,
     n_attributes: usize,
-    /// Row by row, as are levels and groups.
+    /// Row by row, like categories and groups.
     numeric: Vec<f64>,
-    levels: Vec<u32>,
+    categories: Vec<u32>,
     groups: Vec<u32>,
     weights: Vec<f64>,
     /// 1 for +1, 0 for −1.
@@ -39,14 +39,14 @@ pub struct StoredRows {
 }
 
 impl StoredRows {
-    /// No rows, of the shape of this schema.
+    /// Creates an empty store with the shape of this schema.
     pub fn new(schema: &Schema) -> Self {
         Self {
             n_numeric: schema.numeric.len(),
             n_categorical: schema.categorical.len(),
             n_attributes: schema.attributes.len(),
             numeric: Vec::new(),
-            levels: Vec::new(),
+            categories: Vec::new(),
             groups: Vec::new(),
             weights: Vec::new(),
             labels: Vec::new(),
@@ -54,12 +54,12 @@ impl StoredRows {
         }
     }
 
-    /// The rows of a data set, each with its part.
+    /// Stores the rows of a data set, each with its split.
     pub fn from_dataset(data: &Dataset, parts: &[Part]) -> Result<Self, Error> {
         let schema = data.schema();
         if parts.len() != data.n_rows() || schema.n_outputs != 1 {
             return Err(Error::BadRows(format!(
-                "{} parts for {} rows with {} labels each",
+                "{} splits for {} rows with {} labels each",
                 parts.len(),
                 data.n_rows(),
                 schema.n_outputs
@@ -71,10 +71,11 @@ impl StoredRows {
             for row in 0..block.n_rows() {
                 rows.numeric.extend_from_slice(block.numeric(row));
                 let codes = block.codes(row).iter().zip(&offsets);
-                rows.levels.extend(codes.map(|(code, offset)| match *code {
-                    code if code == null => NO_LEVEL,
-                    code => code - offset,
-                }));
+                rows.categories
+                    .extend(codes.map(|(code, offset)| match *code {
+                        code if code == null => NO_CATEGORY,
+                        code => code - offset,
+                    }));
                 let groups = (0..rows.n_attributes).map(|a| block.groups(a)[row]);
                 rows.groups.extend(groups);
             }
@@ -98,25 +99,25 @@ impl StoredRows {
         self.weights.len()
     }
 
-    /// The part of each row.
+    /// The split of each row.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part> {
         self.parts
             .iter()
             .map(|part| Part::ALL[usize::from(*part).min(3)])
     }
 
-    /// Puts the rows of another store behind these.
+    /// Appends the rows of another store.
     pub fn append(&mut self, other: &Self) -> Result<(), Error> {
         if self.shape() != other.shape() {
             return Err(Error::BadRows(format!(
-                "rows of shape {:?} cannot be put behind rows of shape {:?} (numeric features, \
+                "rows of shape {:?} cannot be appended to rows of shape {:?} (numeric features, \
                  categorical columns, attributes)",
                 other.shape(),
                 self.shape()
             )));
         }
         self.numeric.extend_from_slice(&other.numeric);
-        self.levels.extend_from_slice(&other.levels);
+        self.categories.extend_from_slice(&other.categories);
         self.groups.extend_from_slice(&other.groups);
         self.weights.extend_from_slice(&other.weights);
         self.labels.extend_from_slice(&other.labels);
@@ -128,7 +129,7 @@ impl StoredRows {
         [self.n_numeric, self.n_categorical, self.n_attributes]
     }
 
-    /// These rows (from 0), in this order.
+    /// Selects these rows (from 0), in this order.
     pub fn select(&self, rows: &[usize]) -> Result<Self, Error> {
         if let Some(row) = rows.iter().find(|row| **row >= self.n_rows()) {
             let n = self.n_rows();
@@ -136,7 +137,7 @@ impl StoredRows {
         }
         Ok(Self {
             numeric: pick(&self.numeric, self.n_numeric, rows),
-            levels: pick(&self.levels, self.n_categorical, rows),
+            categories: pick(&self.categories, self.n_categorical, rows),
             groups: pick(&self.groups, self.n_attributes, rows),
             weights: pick(&self.weights, 1, rows),
             labels: pick(&self.labels, 1, rows),
@@ -145,9 +146,9 @@ impl StoredRows {
         })
     }
 
-    /// The encoding without the groups that no row of these parts has, and the rows under it: a group
-    /// that is gone cannot be compared with others. An attribute that would be left with fewer than two
-    /// groups stays as it is.
+    /// The encoding without the groups that have no rows in these splits, and the rows under that encoding.
+    /// A group without rows cannot be compared with others. An attribute that would have fewer than two
+    /// groups stays unchanged.
     pub fn with_present_groups(
         &self,
         encoding: &Encoding,
@@ -156,7 +157,7 @@ impl StoredRows {
         let mut encoding = encoding.clone();
         let n = self.n_attributes;
         if encoding.attributes.len() != n {
-            // Whoever makes data sets of them hears of it.
+            // `datasets` reports this error.
             return (encoding, Cow::Borrowed(self));
         }
         let mut present: Vec<Vec<bool>> = encoding
@@ -205,11 +206,11 @@ impl StoredRows {
         (encoding, Cow::Owned(rows))
     }
 
-    /// Fixes which groups are compared, from the training rows among these. The groups of the encoding
-    /// are those of the rows. Returns what to know about small groups.
-    pub fn fix_small_groups(&self, encoding: &mut Encoding) -> Vec<Notice> {
+    /// Decides which groups are compared, from the training rows among these. The groups of the encoding
+    /// must be those of the rows. Returns messages about small groups.
+    pub fn fix_small_groups(&self, encoding: &mut Encoding) -> Vec<Diagnostic> {
         let n = self.n_attributes;
-        let mut notices = Vec::new();
+        let mut diagnostics = Vec::new();
         for (a, rule) in encoding.attributes.iter_mut().enumerate() {
             let mut counts = vec![[0; 2]; rule.attribute.groups.len()];
             for (row, part) in self.parts().enumerate() {
@@ -221,13 +222,13 @@ impl StoredRows {
                 }
             }
             rule.fix_small(&counts);
-            notices.extend(small_groups(rule, &counts, true));
+            diagnostics.extend(small_groups(rule, &counts, true));
         }
-        notices
+        diagnostics
     }
 
-    /// The rows of each part, in the order of [`Part::ALL`], under a schema that may have
-    /// grown since the rows were encoded.
+    /// The rows of each split, in the order of [`Part::ALL`], under a schema that may have grown since the
+    /// rows were encoded.
     pub fn datasets(&self, schema: &Schema) -> Result<[Dataset; 4], Error> {
         let expected = [
             schema.numeric.len(),
@@ -236,8 +237,8 @@ impl StoredRows {
         ];
         if self.shape() != expected || schema.n_outputs != 1 {
             return Err(Error::BadRows(format!(
-                "the rows have shape {:?}, the schema {expected:?} (numeric features, categorical \
-                 columns, attributes)",
+                "the rows have shape {:?}, but the schema has {expected:?} (numeric features, \
+                 categorical columns, attributes)",
                 self.shape()
             )));
         }
@@ -263,16 +264,18 @@ impl StoredRows {
         let n = self.n_categorical;
         let mut codes = Vec::with_capacity(rows.len() * n);
         for row in rows {
-            for (column, &level) in self.levels[row * n..(row + 1) * n].iter().enumerate() {
+            for (column, &category) in self.categories[row * n..(row + 1) * n].iter().enumerate() {
                 let feature = &schema.categorical[column];
-                codes.push(match level {
-                    NO_LEVEL => null,
-                    level if (level as usize) < feature.levels.len() => offsets[column] + level,
-                    level => {
+                codes.push(match category {
+                    NO_CATEGORY => null,
+                    category if (category as usize) < feature.categories.len() => {
+                        offsets[column] + category
+                    }
+                    category => {
                         return Err(Error::BadRows(format!(
-                            "a row has level {level} of column {:?}, which has {}",
+                            "a row has category {category} of column {:?}, which has only {}",
                             feature.column,
-                            feature.levels.len()
+                            feature.categories.len()
                         )));
                     }
                 });
@@ -294,7 +297,7 @@ impl StoredRows {
         )?)
     }
 
-    /// The rows as bytes: shapes, arrays in little-endian order, and a SHA-256 of all of it.
+    /// Writes the rows as bytes: shapes, arrays in little-endian order, and a SHA-256 of everything.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.n_rows() * self.row_bytes() + HEADER + SUM);
         bytes.extend_from_slice(MAGIC);
@@ -305,7 +308,7 @@ impl StoredRows {
         bytes.extend_from_slice(&(self.n_rows() as u64).to_le_bytes());
         let numbers = self.numeric.iter().chain(&self.weights);
         bytes.extend(numbers.flat_map(|x| x.to_le_bytes()));
-        let codes = self.levels.iter().chain(&self.groups);
+        let codes = self.categories.iter().chain(&self.groups);
         bytes.extend(codes.flat_map(|c| c.to_le_bytes()));
         bytes.extend_from_slice(&self.labels);
         bytes.extend_from_slice(&self.parts);
@@ -318,22 +321,22 @@ impl StoredRows {
         8 * (self.n_numeric + 1) + 4 * (self.n_categorical + self.n_attributes) + 2
     }
 
-    /// Reads what [`StoredRows::to_bytes`] wrote, and refuses anything else.
+    /// Reads the bytes of [`StoredRows::to_bytes`], and rejects anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bad = |what: &str| Error::BadRows(what.into());
+        let bad = |reason: &str| Error::BadRows(reason.into());
         if !bytes.starts_with(MAGIC) {
-            return Err(bad("this is no file of stored rows"));
+            return Err(bad("not a file of stored rows"));
         }
         let mut rest = Bytes(&bytes[MAGIC.len()..]);
-        let cut_off = || bad("the file is cut off");
+        let cut_off = || bad("the file is truncated");
         let version = rest.u32().ok_or_else(cut_off)?;
         if version != VERSION {
             let advice = match version > VERSION {
-                true => "use a newer fairfront",
+                true => "upgrade fairfront",
                 false => "start a new state",
             };
             return Err(Error::BadRows(format!(
-                "version {version} cannot be read by this program, which reads version {VERSION}; {advice}"
+                "version {version} is not supported, only version {VERSION}; {advice}"
             )));
         }
         let mut shape = [0; 3];
@@ -346,7 +349,7 @@ impl StoredRows {
             n_categorical: shape[1],
             n_attributes: shape[2],
             numeric: Vec::new(),
-            levels: Vec::new(),
+            categories: Vec::new(),
             groups: Vec::new(),
             weights: Vec::new(),
             labels: Vec::new(),
@@ -355,31 +358,31 @@ impl StoredRows {
         let expected = u128::from(n_rows) * rows.row_bytes() as u128 + SUM as u128;
         if rest.0.len() as u128 != expected {
             return Err(Error::BadRows(format!(
-                "{n_rows} rows need {expected} bytes behind their header, and there are {}; the file is \
-                 cut off or damaged",
+                "{n_rows} rows need {expected} bytes after the header, but there are {}; the file is \
+                 truncated or corrupted",
                 rest.0.len()
             )));
         }
         let (text, sum) = bytes.split_at(bytes.len() - SUM);
         if Sha256::digest(text)[..] != *sum {
-            return Err(bad("the checksum is wrong; the file is damaged"));
+            return Err(bad("the checksum is wrong; the file is corrupted"));
         }
-        // No more rows than bytes: it fits.
+        // There are at most as many rows as bytes, so the number fits.
         let n = n_rows as usize;
         rows.numeric = rest.array(n * shape[0], f64::from_le_bytes);
         rows.weights = rest.array(n, f64::from_le_bytes);
-        rows.levels = rest.array(n * shape[1], u32::from_le_bytes);
+        rows.categories = rest.array(n * shape[1], u32::from_le_bytes);
         rows.groups = rest.array(n * shape[2], u32::from_le_bytes);
         rows.labels = rest.array(n, u8::from_le_bytes);
         rows.parts = rest.array(n, u8::from_le_bytes);
         if rows.labels.iter().any(|l| *l > 1) || rows.parts.iter().any(|p| *p > 3) {
-            return Err(bad("a row has a label or part that there is not"));
+            return Err(bad("a row has an invalid label or split"));
         }
         Ok(rows)
     }
 }
 
-/// The entries of these rows in an array of `per_row` a row.
+/// The entries of these rows in an array with `per_row` entries per row.
 fn pick<T: Copy>(values: &[T], per_row: usize, rows: &[usize]) -> Vec<T> {
     let mut picked = Vec::with_capacity(rows.len() * per_row);
     for row in rows {
@@ -388,7 +391,7 @@ fn pick<T: Copy>(values: &[T], per_row: usize, rows: &[usize]) -> Vec<T> {
     picked
 }
 
-/// Bytes that are read from their start.
+/// Bytes that are read from the start.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -404,7 +407,7 @@ impl Bytes<'_> {
         Some(u64::from_le_bytes(*first))
     }
 
-    /// So many values, fewer where there are not enough bytes.
+    /// Reads this many values, or fewer if there are not enough bytes.
     fn array<T, const N: usize>(&mut self, n: usize, value: impl Fn([u8; N]) -> T) -> Vec<T> {
         let (own, rest) = self.0.split_at((n * N).min(self.0.len()));
         self.0 = rest;

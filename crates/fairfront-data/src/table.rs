@@ -15,23 +15,23 @@ use crate::setting::{COLUMNS, NO_HEADER};
 /// The code of a missing value in a categorical column.
 pub const MISSING: u32 = u32::MAX;
 
-/// How the values of a column are understood.
+/// The type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
-    /// Numbers; they are scaled.
+    /// Numbers, which are scaled.
     Numeric,
     /// Two values of a pair such as true/false or yes/no; treated as categorical.
     Boolean,
-    /// Levels; one-hot encoded.
+    /// Categories, which are one-hot encoded.
     Categorical,
-    /// Dates and times, which become days since 1970-01-01. Where a type is asked for, the order of day
-    /// and month is found by looking; where it was found, the year is first.
+    /// Dates and times, which become days since 1970-01-01. As a requested type, the order of day and month
+    /// is detected. As a detected type, the year is first.
     Date,
-    /// The same, the day before the month.
+    /// Dates with the day before the month.
     #[serde(rename = "date-dmy")]
     DateDmy,
-    /// The same, the month before the day.
+    /// Dates with the month before the day.
     #[serde(rename = "date-mdy")]
     DateMdy,
 }
@@ -47,7 +47,7 @@ impl ColumnType {
         }
     }
 
-    /// Whether the values are numbers to a model.
+    /// Whether models see the values as numbers.
     pub fn is_number(self) -> bool {
         self == Self::Numeric || self.date().is_some()
     }
@@ -95,67 +95,68 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// Something a person should know: said once, never fatal.
+/// A message to the user that is not an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
-    /// How much it matters.
-    pub level: NoticeLevel,
-    /// One line. Files hold its neutral words, unless a program has put it in its own ([`Self::worded`]).
+pub struct Diagnostic {
+    /// A note or a warning.
+    pub severity: Severity,
+    /// One line. Files contain its neutral wording, unless a program has put it in its own
+    /// ([`Self::worded`]).
     pub message: Message,
 }
 
-/// How much a notice matters.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum NoticeLevel {
-    /// What was decided for the user.
-    Notice,
-    /// What may make results wrong or hard to trust.
+pub enum Severity {
+    /// An automatic choice.
+    Note,
+    /// A problem that may make results wrong or unreliable.
     Warning,
 }
 
-impl Notice {
-    /// What was decided for the user.
-    pub fn info(message: impl Into<Message>) -> Self {
+impl Diagnostic {
+    /// Creates a note about an automatic choice.
+    pub fn note(message: impl Into<Message>) -> Self {
         Self {
-            level: NoticeLevel::Notice,
+            severity: Severity::Note,
             message: message.into(),
         }
     }
 
-    /// The same notice in the words of a program.
+    /// The same diagnostic in the wording of a program.
     #[must_use]
     pub fn worded(&self, wording: &dyn Wording) -> Self {
         Self {
-            level: self.level,
+            severity: self.severity,
             message: self.message.worded(wording),
         }
     }
 
-    /// What may make results wrong or hard to trust.
+    /// Creates a warning about a problem that may make results wrong or unreliable.
     pub fn warning(message: impl Into<Message>) -> Self {
         Self {
-            level: NoticeLevel::Warning,
+            severity: Severity::Warning,
             message: message.into(),
         }
     }
 }
 
-/// Why a column's values were not kept.
+/// The reason why a column's values were not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOut {
-    /// Not asked for: dropped or outside the selection, and so never read.
+    /// Not requested (dropped or not selected), so never read.
     NotRead,
-    /// A text that is nearly unique per row, or has more than 1,000 values.
+    /// Strings that are nearly unique per row, or more than 1,000 distinct values.
     Identifier,
-    /// Not one value is present.
+    /// All values are missing.
     AllMissing,
     /// Times of day, or durations.
     Date,
     /// A nested or repeated Parquet column.
     Nested,
-    /// Bytes that are not text.
+    /// Bytes that are not UTF-8 text.
     Binary,
     /// The row number that pandas writes.
     PandasIndex,
@@ -165,12 +166,14 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotRead => "not read",
-            Self::Identifier => "an identifier (nearly every row has its own value, or over 1,000)",
+            Self::Identifier => {
+                "an identifier (nearly every row has its own value, or there are over 1,000 values)"
+            }
             Self::AllMissing => "all values are missing",
             Self::Date => "times without a date",
             Self::Nested => "nested values",
             Self::Binary => "bytes that are not text",
-            Self::PandasIndex => "the index of a pandas table",
+            Self::PandasIndex => "the index of a pandas DataFrame",
         })
     }
 }
@@ -178,15 +181,15 @@ impl fmt::Display for LeftOut {
 /// The values of a column, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Finite numbers; NaN where missing.
+    /// Finite numbers; NaN if missing.
     Numeric(Numbers),
-    /// Positions in `levels`; [`MISSING`] where missing.
+    /// Positions in `categories`; [`MISSING`] if missing.
     Categorical {
-        /// One code a row.
+        /// One code per row.
         codes: Vec<u32>,
-        /// Distinct texts in order of first appearance.
-        levels: Vec<String>,
-        /// Whether the levels are a pair such as yes/no.
+        /// Distinct strings in order of first appearance.
+        categories: Vec<String>,
+        /// Whether the categories are a pair such as yes/no.
         boolean: bool,
     },
     /// Not kept.
@@ -196,13 +199,13 @@ pub enum Values {
 /// A column as read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Unique within the table.
+    /// Its name, unique within the table.
     pub name: String,
-    /// What is in it.
+    /// Its values.
     pub values: Values,
-    /// How many values are missing (0 where the column was not read).
+    /// Number of missing values (0 if the column was not read).
     pub n_missing: usize,
-    /// How dates were written, where the numbers are dates.
+    /// The order in which dates were written, if the numbers are dates.
     pub date: Option<DateOrder>,
 }
 
@@ -235,24 +238,28 @@ impl Column {
         }
     }
 
-    /// Bytes of memory that its values take, about; those of another program do not count.
+    /// Approximate memory of its values in bytes, without those in the memory of another program.
     fn bytes(&self) -> usize {
         match &self.values {
             Values::Numeric(Numbers::Own(values)) => values.capacity() * size_of::<f64>(),
             Values::Numeric(Numbers::Shared(_)) | Values::LeftOut(_) => 0,
-            Values::Categorical { codes, levels, .. } => {
-                let texts = levels
+            Values::Categorical {
+                codes, categories, ..
+            } => {
+                let strings = categories
                     .iter()
-                    .map(|level| size_of::<String>() + level.capacity());
-                codes.capacity() * size_of::<u32>() + texts.sum::<usize>()
+                    .map(|category| size_of::<String>() + category.capacity());
+                codes.capacity() * size_of::<u32>() + strings.sum::<usize>()
             }
         }
     }
 
-    /// Codes and levels of a categorical column.
+    /// Codes and categories of a categorical column.
     pub fn categorical(&self) -> Option<(&[u32], &[String])> {
         match &self.values {
-            Values::Categorical { codes, levels, .. } => Some((codes, levels)),
+            Values::Categorical {
+                codes, categories, ..
+            } => Some((codes, categories)),
             _ => None,
         }
     }
@@ -265,7 +272,7 @@ impl Column {
         }
     }
 
-    /// A column without values.
+    /// Creates a column without values.
     pub(crate) fn left_out(name: &str, reason: LeftOut) -> Self {
         Self {
             name: name.into(),
@@ -275,13 +282,13 @@ impl Column {
         }
     }
 
-    /// The same numbers, which are days since 1970-01-01 where an order is given.
+    /// Marks the numbers as days since 1970-01-01, if an order is given.
     #[must_use]
     pub fn dated(self, date: Option<DateOrder>) -> Self {
         Self { date, ..self }
     }
 
-    /// A numeric column, for tables made by code.
+    /// Creates a numeric column, for tables made by code.
     pub fn from_numbers(name: &str, values: Vec<f64>) -> Self {
         Self {
             name: name.into(),
@@ -291,17 +298,25 @@ impl Column {
         }
     }
 
-    /// A categorical column of codes into `levels`, [`MISSING`] where missing. It is the same column as
-    /// that of its texts ([`Column::from_texts`]): levels are in order of first appearance, and those
-    /// that no row has are left out.
-    pub fn from_codes(name: &str, mut codes: Vec<u32>, levels: Vec<String>) -> Result<Self, Error> {
+    /// Creates a categorical column from codes into `categories`, with [`MISSING`] for missing values. The
+    /// result is the same as from its strings ([`Column::from_strings`]): categories are in order of first
+    /// appearance, without those that do not occur.
+    pub fn from_codes(
+        name: &str,
+        mut codes: Vec<u32>,
+        categories: Vec<String>,
+    ) -> Result<Self, Error> {
         check_length(name, codes.len())?;
         let mut seen = rustc_hash::FxHashSet::default();
-        if let Some(level) = levels.iter().find(|level| !seen.insert(level.as_str())) {
-            let problem = format!("the level {level:?} is there twice; give each level once");
+        if let Some(category) = categories
+            .iter()
+            .find(|category| !seen.insert(category.as_str()))
+        {
+            let problem =
+                format!("the category {category:?} is listed twice; list each category once");
             return Err(Error::column(name, problem));
         }
-        let mut own = vec![MISSING; levels.len()];
+        let mut own = vec![MISSING; categories.len()];
         let mut order = Vec::new();
         for (row, code) in codes.iter_mut().enumerate() {
             if *code == MISSING {
@@ -309,8 +324,8 @@ impl Column {
             }
             let Some(new) = own.get_mut(*code as usize) else {
                 let problem = format!(
-                    "the code {code} is none of the {} levels; fix it, or make it missing",
-                    levels.len()
+                    "the code {code} is out of range for {} categories; fix it, or mark it as missing",
+                    categories.len()
                 );
                 return Err(Error::in_row(name, row, problem));
             };
@@ -320,27 +335,27 @@ impl Column {
             }
             *code = *new;
         }
-        let mut levels = levels;
+        let mut categories = categories;
         let interner = Interner {
             codes,
-            levels: order
+            categories: order
                 .iter()
-                .map(|at| std::mem::take(&mut levels[*at]))
+                .map(|at| std::mem::take(&mut categories[*at]))
                 .collect(),
             ..Interner::default()
         };
         Ok(interner.into_column(name.into()))
     }
 
-    /// A categorical column, for tables made by code; `None` is missing.
-    pub fn from_texts<T: AsRef<str>>(
+    /// Creates a categorical column, for tables made by code; `None` is missing.
+    pub fn from_strings<T: AsRef<str>>(
         name: &str,
         values: impl IntoIterator<Item = Option<T>>,
     ) -> Self {
         let mut interner = Interner::default();
         for value in values {
             let text = value.as_ref().map(|text| text.as_ref().as_bytes());
-            // What came as `str` is UTF-8.
+            // A `str` is always UTF-8.
             let code = text.and_then(|text| interner.code(text).ok());
             interner.codes.push(code.unwrap_or(MISSING));
         }
@@ -348,7 +363,7 @@ impl Column {
     }
 }
 
-/// Rows are numbered by 32 bits, and the last number means that there is none.
+/// Checks the number of rows: row numbers have 32 bits, and the last number is reserved.
 pub(crate) fn check_length(name: &str, rows: usize) -> Result<(), Error> {
     match rows < MISSING as usize {
         true => Ok(()),
@@ -359,17 +374,17 @@ pub(crate) fn check_length(name: &str, rows: usize) -> Result<(), Error> {
     }
 }
 
-/// Texts become codes in order of first appearance.
+/// Converts strings to codes in order of first appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     pub(crate) codes: Vec<u32>,
-    pub(crate) levels: Vec<String>,
-    // Keyed by bytes, so that only new levels have to be checked for UTF-8.
+    pub(crate) categories: Vec<String>,
+    // Keyed by bytes, so that only new categories are checked for UTF-8.
     index: FxHashMap<Box<[u8]>, u32>,
-    /// The code last found at each slot: most columns have few levels, and a look here is a third
-    /// of the cost of one in the index.
+    /// The last code found in each slot. Most columns have few categories, and this lookup costs a third of
+    /// one in the index.
     recent: Vec<u32>,
-    /// Bytes of all levels.
+    /// Total bytes of all categories.
     n_bytes: usize,
 }
 
@@ -383,15 +398,15 @@ impl Interner {
         Ok(())
     }
 
-    /// The code of a text, a new one where it has none yet.
+    /// The code of a string, which is added if it is new.
     pub(crate) fn code(&mut self, text: &[u8]) -> Result<u32, Utf8Error> {
         if self.recent.is_empty() {
             self.recent = vec![MISSING; RECENT];
         }
         let slot = slot(text);
         let recent = self.recent[slot];
-        if let Some(level) = self.levels.get(recent as usize)
-            && level.as_bytes() == text
+        if let Some(category) = self.categories.get(recent as usize)
+            && category.as_bytes() == text
         {
             return Ok(recent);
         }
@@ -405,17 +420,17 @@ impl Interner {
 
     #[cold]
     fn add(&mut self, text: &[u8]) -> Result<u32, Utf8Error> {
-        let code = self.levels.len() as u32;
-        self.levels.push(std::str::from_utf8(text)?.to_owned());
+        let code = self.categories.len() as u32;
+        self.categories.push(std::str::from_utf8(text)?.to_owned());
         self.index.insert(text.into(), code);
         self.n_bytes += text.len();
         Ok(code)
     }
 
-    /// Bytes of memory that the levels take, about: each is a text and a key of the index.
-    pub(crate) fn level_bytes(&self) -> usize {
+    /// Approximate memory of the categories in bytes; each is a string and a key of the index.
+    pub(crate) fn category_bytes(&self) -> usize {
         const EACH: usize = size_of::<String>() + 2 * size_of::<(Box<[u8]>, u32)>() + 32;
-        self.recent.capacity() * size_of::<u32>() + self.levels.len() * EACH + 2 * self.n_bytes
+        self.recent.capacity() * size_of::<u32>() + self.categories.len() * EACH + 2 * self.n_bytes
     }
 
     pub(crate) fn into_column(self, name: String) -> Column {
@@ -423,16 +438,16 @@ impl Interner {
             name,
             n_missing: self.codes.iter().filter(|c| **c == MISSING).count(),
             values: Values::Categorical {
-                boolean: is_boolean(&self.levels),
+                boolean: is_boolean(&self.categories),
                 codes: self.codes,
-                levels: self.levels,
+                categories: self.categories,
             },
             date: None,
         }
     }
 }
 
-/// A slot from the length and both ends of a text.
+/// The slot of a string, from its length and both ends.
 fn slot(text: &[u8]) -> usize {
     let end = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |b| u32::from_le_bytes(*b));
     let short = || text.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
@@ -444,14 +459,14 @@ fn slot(text: &[u8]) -> usize {
     mixed as usize >> 24 & (RECENT - 1)
 }
 
-fn is_boolean(levels: &[String]) -> bool {
+fn is_boolean(categories: &[String]) -> bool {
     const PAIRS: [[&str; 2]; 4] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"]];
     let within = |pair: &[&str; 2]| {
-        levels
+        categories
             .iter()
-            .all(|level| pair.iter().any(|word| level.eq_ignore_ascii_case(word)))
+            .all(|category| pair.iter().any(|word| category.eq_ignore_ascii_case(word)))
     };
-    (1..=2).contains(&levels.len()) && PAIRS.iter().any(within)
+    (1..=2).contains(&categories.len()) && PAIRS.iter().any(within)
 }
 
 /// A file that contributed rows.
@@ -469,20 +484,20 @@ pub struct Table {
     columns: Vec<Column>,
     n_rows: usize,
     sources: Vec<SourceFile>,
-    /// How the numbers of its files are written.
+    /// The form of the numbers in its files.
     pub(crate) decimal: Decimal,
-    /// Columns at the end that were made of others.
+    /// Number of columns at the end that are derived from others.
     n_derived: usize,
-    /// What the reader decided for the user.
-    pub notices: Vec<Notice>,
-    /// Positions of the columns by name, found when one is first asked for.
+    /// Messages about automatic choices of the reader.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Positions of the columns by name, computed at the first lookup.
     positions: OnceLock<FxHashMap<String, usize>>,
-    /// Bytes of text that were looked at to find types: the allocator keeps most of them.
+    /// Bytes of text examined to infer types; the allocator keeps most of them.
     pub(crate) looked: usize,
 }
 
 impl Table {
-    /// A table made by code.
+    /// Creates a table in code.
     ///
     /// # Panics
     /// If the columns differ in length.
@@ -507,16 +522,16 @@ impl Table {
             n_derived: 0,
             positions: OnceLock::new(),
             looked: 0,
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
         }
     }
 
-    /// The name is made of the names of the files, without their folders.
+    /// Creates a table whose name consists of the file names, without folders.
     pub(crate) fn from_parts(
         columns: Vec<Column>,
         n_rows: usize,
         sources: Vec<SourceFile>,
-        notices: Vec<Notice>,
+        diagnostics: Vec<Diagnostic>,
     ) -> Self {
         let names: Vec<&str> = sources.iter().map(|s| file_name(&s.name)).collect();
         Self {
@@ -528,7 +543,7 @@ impl Table {
             n_derived: 0,
             positions: OnceLock::new(),
             looked: 0,
-            notices,
+            diagnostics,
         }
     }
 
@@ -537,19 +552,19 @@ impl Table {
         self.n_rows
     }
 
-    /// All columns, those left out included, in file order.
+    /// All columns in file order, including those left out.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// Adds a column that is made of others.
+    /// Adds a column that is derived from others.
     pub(crate) fn push_derived(&mut self, column: Column) {
         self.columns.push(column);
         self.positions = OnceLock::new();
         self.n_derived += 1;
     }
 
-    /// Whether a column was made of others.
+    /// Whether a column is derived from others.
     pub(crate) fn is_derived(&self, name: &str) -> bool {
         let first = self.columns.len() - self.n_derived;
         self.columns[first..].iter().any(|c| c.name == name)
@@ -560,7 +575,7 @@ impl Table {
         let positions = self.positions.get_or_init(|| {
             let mut positions = FxHashMap::default();
             for (position, column) in self.columns.iter().enumerate() {
-                // Of columns with the same name, the first.
+                // If columns have the same name, the first counts.
                 positions.entry(column.name.clone()).or_insert(position);
             }
             positions
@@ -568,14 +583,14 @@ impl Table {
         positions.get(name).map(|position| &self.columns[*position])
     }
 
-    /// A column by name, or an error that names the near ones and the setting that asks for the column.
+    /// A column by name, or an error that lists similar names and the setting that requires the column.
     pub fn require(&self, name: &str, role: impl Into<Message>) -> Result<&Column, Error> {
         self.column(name).ok_or_else(|| {
             let names = || self.columns.iter().map(|c| c.name.as_str());
             let mut hint = Message::from(near_names(name, names()));
             if names().any(|n| parse_number(n.as_bytes()).is_some()) {
                 let both = each([NO_HEADER, COLUMNS]);
-                hint.push_remedy(say!["if the file has no header, say ", both]);
+                hint.push_remedy(say!["if the file has no header, pass ", both]);
             }
             Error::NoColumn {
                 column: name.into(),
@@ -586,10 +601,10 @@ impl Table {
         })
     }
 
-    /// These rows (from 0) alone, in this order; levels that none of them has are gone.
+    /// Selects these rows (from 0), in this order, and removes categories that no longer occur.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If a row does not exist.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let picked = |column: &Column| match &column.values {
@@ -597,9 +612,11 @@ impl Table {
                 let values = rows.iter().map(|row| values.get(*row)).collect();
                 Column::from_numbers(&column.name, values).dated(column.date)
             }
-            Values::Categorical { codes, levels, .. } => {
-                let text = |row: &usize| levels.get(codes[*row] as usize);
-                Column::from_texts(&column.name, rows.iter().map(text))
+            Values::Categorical {
+                codes, categories, ..
+            } => {
+                let text = |row: &usize| categories.get(codes[*row] as usize);
+                Column::from_strings(&column.name, rows.iter().map(text))
             }
             Values::LeftOut(_) => column.clone(),
         };
@@ -612,23 +629,23 @@ impl Table {
             n_derived: self.n_derived,
             positions: OnceLock::new(),
             looked: 0,
-            notices: self.notices.clone(),
+            diagnostics: self.diagnostics.clone(),
         }
     }
 
-    /// Bytes of memory that its columns take, about.
+    /// Approximate memory of its columns, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let columns: usize = self.columns.iter().map(Column::bytes).sum();
         (columns + self.looked) as u64
     }
 
-    /// Where a row (from 0) came from.
+    /// The place that a row (from 0) came from.
     pub fn place(&self, row: usize) -> Place {
         place(&self.sources, row)
     }
 }
 
-/// Where row `row` (from 0, over all files) came from.
+/// The place that row `row` (from 0, over all files) came from.
 pub(crate) fn place(sources: &[SourceFile], row: usize) -> Place {
     let index = sources.partition_point(|s| s.first_row <= row);
     let source = &sources[index.max(1) - 1];
@@ -644,31 +661,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_become_codes() {
-        let column = Column::from_texts("c", [Some("b"), None, Some("a"), Some("b")]);
+    fn strings_become_codes() {
+        let column = Column::from_strings("c", [Some("b"), None, Some("a"), Some("b")]);
         assert_eq!(column.n_missing, 1);
-        let (codes, levels) = column.categorical().unwrap();
+        let (codes, categories) = column.categorical().unwrap();
         assert_eq!(codes, [0, MISSING, 1, 0]);
-        assert_eq!(levels, ["b", "a"]);
+        assert_eq!(categories, ["b", "a"]);
         assert_eq!(column.column_type(), Some(ColumnType::Categorical));
     }
 
     #[test]
-    fn pairs_are_boolean() {
-        for (levels, expected) in [
+    fn yes_no_pairs_are_boolean() {
+        for (categories, expected) in [
             (vec!["True", "False"], true),
             (vec!["yes"], true),
             (vec!["yes", "false"], false),
             (vec!["y", "n", "maybe"], false),
             (vec![], false),
         ] {
-            let levels: Vec<String> = levels.into_iter().map(Into::into).collect();
-            assert_eq!(is_boolean(&levels), expected, "{levels:?}");
+            let categories: Vec<String> = categories.into_iter().map(Into::into).collect();
+            assert_eq!(is_boolean(&categories), expected, "{categories:?}");
         }
     }
 
     #[test]
-    fn a_row_is_placed_in_its_file() {
+    fn row_is_located_in_its_file() {
         let source = |name: &str, first_row| SourceFile {
             name: name.into(),
             first_row,

@@ -1,57 +1,58 @@
-//! How the target becomes labels: fitted once, saved with the encoding, applied to any later rows.
+//! Maps the target to labels. The rule is fitted once, saved with the encoding, and applied to any later
+//! rows.
 
 use std::borrow::Cow;
 
 use fairfront_core::{Message, aside, either, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
+use crate::category::{Categories, natural, same_value};
 use crate::comparison::{Comparison, Written};
 use crate::error::{Error, listed, near, quoted_list, shorten};
 use crate::group::MOST_NUMBERS;
-use crate::level::{Levels, natural, same_value};
 use crate::read::parse_number;
 use crate::setting::{POSITIVE, TARGET};
 use crate::spec::{Merge, Spec};
-use crate::table::{Notice, Table};
+use crate::table::{Diagnostic, Table};
 
-/// Which value of the target is +1.
+/// Defines which values of the target have label +1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRule {
     /// The column.
     pub column: String,
-    /// The value that counts as +1, or the comparison that decides it; every other one is −1.
+    /// The value that counts as +1, or the comparison that decides it; every other value counts as −1.
     pub positive: String,
     /// Further values that count as +1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_positive: Vec<String>,
-    /// Which numbers count as +1, where that is not a matter of single values.
+    /// The comparison that decides which numbers count as +1, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
-    /// Levels that are one.
+    /// Categories to merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
 }
 
 impl TargetRule {
-    /// Chooses the positive value by the spec and the levels in `rows`.
+    /// Chooses the positive value from the spec and the categories in `rows`.
     pub(crate) fn fit(
         spec: &Spec,
         target: &str,
         table: &Table,
         rows: &[u32],
-        notices: &mut Vec<Notice>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Self, Error> {
         let column = table.require(target, TARGET)?;
         let merge = spec.merges.get(target).cloned();
-        let levels = Levels::of(column, merge.as_ref())?;
-        let present = Present::new(target, &levels, rows)?;
-        // A value that is written like a comparison is that value.
+        let categories = Categories::of(column, merge.as_ref())?;
+        let present = Present::new(target, &categories, rows)?;
+        // A string that is both a value and a comparison is the value.
         if let [wanted] = spec.positives().as_slice()
             && present.find(wanted).is_none()
             && let Some(written) = Written::read(wanted)
         {
             let comparison = present.compared(wanted, written)?;
-            notices.push(Notice::info(format!(
+            diagnostics.push(Diagnostic::note(format!(
                 "{target:?} {comparison} counts as positive, every other value as negative"
             )));
             return Ok(Self {
@@ -62,7 +63,7 @@ impl TargetRule {
                 merge: merge.clone(),
             });
         }
-        let mut also_positive = present.chosen(spec, notices)?;
+        let mut also_positive = present.chosen(spec, diagnostics)?;
         let positive = also_positive.remove(0);
         let rule = Self {
             column: target.into(),
@@ -74,8 +75,8 @@ impl TargetRule {
         if present.values.len() > 2 {
             let positive: Vec<String> =
                 rule.positives().map(|value| format!("{value:?}")).collect();
-            notices.push(Notice::info(format!(
-                "the target {target:?} has {} values; all but {} count as negative",
+            diagnostics.push(Diagnostic::note(format!(
+                "the target {target:?} has {} values; all except {} count as negative",
                 grouped(present.values.len()),
                 positive.join(" and ")
             )));
@@ -88,13 +89,13 @@ impl TargetRule {
         std::iter::once(&self.positive).chain(&self.also_positive)
     }
 
-    /// The values that count as +1, as a person reads them: `yes`, `A or B`, `>= 5000`.
+    /// The values that count as +1, in readable form: `yes`, `A or B`, `>= 5000`.
     pub fn positive_text(&self) -> String {
         let all: Vec<&str> = self.positives().map(String::as_str).collect();
         all.join(" or ")
     }
 
-    /// When a label is +1, as a person reads it: `pay = high`, `income >= 5000`.
+    /// The condition for label +1, in readable form: `pay = high`, `income >= 5000`.
     pub fn condition(&self) -> String {
         match self.comparison {
             Some(comparison) => format!("{} {comparison}", self.column),
@@ -102,79 +103,86 @@ impl TargetRule {
         }
     }
 
-    /// The values in `rows`, merged, in order.
+    /// The merged values in `rows`, in order.
     pub(crate) fn values(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
         if self.comparison.is_some() {
             return Ok(Vec::new());
         }
         let column = table.require(&self.column, "the target")?;
-        let levels = Levels::of(column, self.merge.as_ref())?;
-        let counts = levels.counts(rows);
-        let present = levels.names.iter().zip(counts).filter(|(_, n)| *n > 0);
+        let categories = Categories::of(column, self.merge.as_ref())?;
+        let counts = categories.counts(rows);
+        let present = categories.names.iter().zip(counts).filter(|(_, n)| *n > 0);
         let mut values: Vec<String> = present.map(|(name, _)| name.to_string()).collect();
         values.sort_unstable_by(|a, b| natural(a, b));
         Ok(values)
     }
 
-    /// For every row of the table the value of the target, merged, where it is none of these.
+    /// For every row of the table, the merged value of the target if it is not one of these.
     pub(crate) fn unknown_values(
         &self,
         table: &Table,
         known: &[String],
     ) -> Result<Vec<Option<String>>, Error> {
         let column = table.require(&self.column, "the target")?;
-        let levels = Levels::of(column, self.merge.as_ref())?;
+        let categories = Categories::of(column, self.merge.as_ref())?;
         let is_known = |name: &str| match self.comparison {
             Some(_) => parse_number(name.as_bytes()).is_some(),
             None => known.iter().any(|k| same_value(k, name)),
         };
         let unknown = |name: &Cow<str>| (!is_known(name)).then(|| shorten(name));
-        let unknown: Vec<Option<String>> = levels.names.iter().map(unknown).collect();
+        let unknown: Vec<Option<String>> = categories.names.iter().map(unknown).collect();
         let of = |code: &u32| unknown.get(*code as usize).cloned().flatten();
-        Ok(levels.codes.iter().map(of).collect())
+        Ok(categories.codes.iter().map(of).collect())
     }
 
-    /// `Some(true)` for +1, `None` where the target is missing, for every row of the table.
+    /// For every row of the table, `Some(true)` for +1, or `None` if the target is missing.
     pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
         let column = table.require(&self.column, "the target")?;
         if let (Some(comparison), Some(numbers)) = (self.comparison, column.numeric()) {
             let label = |number: f64| (!number.is_nan()).then(|| comparison.holds(number));
             return Ok(numbers.iter().map(label).collect());
         }
-        let levels = Levels::of(column, self.merge.as_ref())?;
+        let categories = Categories::of(column, self.merge.as_ref())?;
         let is_positive = |name: &str| match self.comparison {
             Some(comparison) => {
                 parse_number(name.as_bytes()).is_some_and(|number| comparison.holds(number))
             }
             None => self.positives().any(|positive| same_value(name, positive)),
         };
-        let positive: Vec<bool> = levels.names.iter().map(|name| is_positive(name)).collect();
+        let positive: Vec<bool> = categories
+            .names
+            .iter()
+            .map(|name| is_positive(name))
+            .collect();
         let label = |code: &u32| positive.get(*code as usize).copied();
-        Ok(levels.codes.iter().map(label).collect())
+        Ok(categories.codes.iter().map(label).collect())
     }
 }
 
-/// The values of a target with their rows, in order.
+/// The values of a target with their row counts, in order.
 struct Present<'a> {
     target: &'a str,
     values: Vec<(&'a str, usize)>,
 }
 
 impl<'a> Present<'a> {
-    /// Those in `rows`; fewer than two are an error.
-    fn new(target: &'a str, levels: &'a Levels<'_>, rows: &[u32]) -> Result<Self, Error> {
-        let counts = levels.counts(rows);
-        let names = levels.names.iter().map(AsRef::as_ref).zip(counts);
+    /// The values in `rows`; fewer than two are an error.
+    fn new(target: &'a str, categories: &'a Categories<'_>, rows: &[u32]) -> Result<Self, Error> {
+        let counts = categories.counts(rows);
+        let names = categories.names.iter().map(AsRef::as_ref).zip(counts);
         let mut values: Vec<(&str, usize)> = names.filter(|(_, count)| *count > 0).collect();
         values.sort_unstable_by(|a, b| natural(a.0, b.0));
         let present = Self { target, values };
         match present.values.len() {
-            0 => Err(Error::column(target, "the target has no values")),
-            1 => Err(Error::alike(
+            0 => Err(Error::column(
+                target,
+                "the target has no values; choose another target",
+            )),
+            1 => Err(Error::no_variation(
                 target,
                 format!(
-                    "the target has one value only, {}; nothing can be learned from it: name another \
-                     target, or look at which rows were dropped",
+                    "the target has only one value, {}, so models cannot learn anything; choose another \
+                     target, or check which rows were dropped",
                     present.listed(1)
                 ),
             )),
@@ -182,14 +190,14 @@ impl<'a> Present<'a> {
         }
     }
 
-    /// The first values with their rows, as a person reads them.
+    /// The first values with their row counts, in readable form.
     fn listed(&self, most: usize) -> String {
         let values = self.values.iter();
         let shown = values.map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)));
         listed(shown, most)
     }
 
-    /// The value that a text stands for.
+    /// The value that a string stands for.
     fn find(&self, wanted: &str) -> Option<String> {
         let found = self
             .values
@@ -202,7 +210,7 @@ impl<'a> Present<'a> {
     fn advice(&self) -> Option<Message> {
         let compared = either([POSITIVE.is(">= NUMBER"), POSITIVE.is("> median")]);
         self.has_numbers()
-            .then(|| aside(say!["; numbers can be compared: ", compared]))
+            .then(|| aside(say!["; to compare numbers, pass ", compared]))
     }
 
     fn has_numbers(&self) -> bool {
@@ -210,7 +218,7 @@ impl<'a> Present<'a> {
         self.values.iter().all(is_number)
     }
 
-    /// The comparison that a text stands for; both labels must occur.
+    /// The comparison that a string stands for; both labels must occur.
     fn compared(&self, wanted: &str, written: Written) -> Result<Comparison, Error> {
         let mut numbers = Vec::with_capacity(self.values.len());
         let mut all = Vec::new();
@@ -221,8 +229,8 @@ impl<'a> Present<'a> {
                     self.target,
                     say![
                         POSITIVE.is(wanted),
-                        " compares numbers, and the target has the value {name:?}; choose values instead: \
-                         {values}"
+                        " compares numbers, but the target has the value {name:?}; choose values \
+                         instead: {values}"
                     ],
                 ));
             };
@@ -239,18 +247,18 @@ impl<'a> Present<'a> {
             0 => "negative",
             _ => "positive",
         };
-        Err(Error::alike(
+        Err(Error::no_variation(
             self.target,
             say![
-                "all rows are {class} by ",
+                "all rows are {class} with ",
                 POSITIVE.is(comparison),
-                "; nothing can be learned from them: choose another bound (values: {values})"
+                ", so models cannot learn anything; choose another bound (values: {values})"
             ],
         ))
     }
 
-    /// The values that count as +1: at least one, and not all of them.
-    fn chosen(&self, spec: &Spec, notices: &mut Vec<Notice>) -> Result<Vec<String>, Error> {
+    /// The values that count as +1: at least one, but not all.
+    fn chosen(&self, spec: &Spec, diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<String>, Error> {
         let (target, n) = (self.target, self.values.len());
         let wanted = spec.positives();
         if wanted.is_empty() && n > 2 {
@@ -269,9 +277,9 @@ impl<'a> Present<'a> {
         }
         if wanted.is_empty() {
             let last = self.values[n - 1].0.to_owned();
-            notices.push(Notice::info(say![
+            diagnostics.push(Diagnostic::note(say![
                 "{target:?} = {last:?} counts as positive (the last in order)";
-                "say ", POSITIVE, " to choose"
+                "pass ", POSITIVE, " to choose another value"
             ]));
             return Ok(vec![last]);
         }
@@ -280,7 +288,7 @@ impl<'a> Present<'a> {
             let Some(found) = self.find(wanted) else {
                 let names: Vec<&str> = self.values.iter().map(|(name, _)| *name).collect();
                 let advice = match near(wanted, &names).as_slice() {
-                    [] => format!("there are {}", self.listed(6)),
+                    [] => format!("available: {}", self.listed(6)),
                     near => format!("did you mean {}?", quoted_list(near, 3)),
                 };
                 return Err(Error::column(
@@ -300,7 +308,7 @@ impl<'a> Present<'a> {
                 target,
                 say![
                     POSITIVE,
-                    " lists every value of the target; leave out those that count as negative"
+                    " lists every value of the target; remove those that count as negative"
                 ],
             ));
         }
@@ -310,9 +318,9 @@ impl<'a> Present<'a> {
         {
             let n = grouped(n);
             let compared = either([POSITIVE.is(format!(">= {value}")), POSITIVE.is("> median")]);
-            notices.push(Notice::warning(say![
-                "the target {target:?} has {n} different numbers, and only {value} counts as positive";
-                "compare them if you mean a range: ", compared
+            diagnostics.push(Diagnostic::warning(say![
+                "the target {target:?} has {n} different numbers, but only {value} counts as positive";
+                "if you mean a range, pass ", compared
             ]));
         }
         Ok(chosen)

@@ -1,4 +1,4 @@
-//! Runs cases and keeps account of them.
+//! Runs cases and counts their results.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ pub const HUNG: i32 = 86;
 
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps the message of a panic instead of printing it.
+/// Stores the message of a panic instead of printing it.
 pub fn catch_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if fairfront_data::panics_are_caught() {
@@ -43,7 +43,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The arguments that repeat it.
+    /// The arguments that repeat this case.
     pub fn arguments(&self) -> String {
         format!(
             "--seed {} --target {} --case {}",
@@ -61,27 +61,27 @@ impl Case {
     }
 }
 
-/// A promise that an input broke.
+/// A case that broke a guarantee.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failure {
     /// The surface.
     pub target: String,
     /// The arguments that repeat it, or the file of the corpus.
     pub case: String,
-    /// What happened.
+    /// The problem.
     pub problem: String,
 }
 
-/// What became of the cases of a target.
+/// Results of the cases of a target.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many there were.
+    /// Number of cases.
     pub cases: u64,
-    /// Inputs that were read.
+    /// Number of inputs that were accepted.
     pub accepted: u64,
-    /// Inputs that were refused with an error.
+    /// Number of inputs that were rejected with an error.
     pub refused: u64,
-    /// Inputs that broke a promise.
+    /// Number of inputs that broke a guarantee.
     pub failures: u64,
     /// The most memory that a case took, in bytes.
     pub peak_bytes: usize,
@@ -91,7 +91,7 @@ pub struct Tally {
     pub longest_seconds: f64,
 }
 
-/// What became of all cases.
+/// Results of all cases.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// By target.
@@ -101,7 +101,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Failures whose description is kept.
+    /// The largest number of failures whose descriptions are kept.
     const KEPT: usize = 200;
 
     /// Adds a failure.
@@ -115,7 +115,7 @@ impl Summary {
         }
     }
 
-    /// Adds what another process did.
+    /// Adds the results of another process.
     pub fn add(&mut self, other: Self) {
         for (name, more) in other.targets {
             let tally = self.targets.entry(name).or_default();
@@ -131,12 +131,12 @@ impl Summary {
         self.failures.truncate(Self::KEPT);
     }
 
-    /// Failures of all targets.
+    /// Number of failures of all targets.
     pub fn n_failures(&self) -> u64 {
         self.targets.values().map(|tally| tally.failures).sum()
     }
 
-    /// Runs an input and takes note of what becomes of it.
+    /// Runs an input and records the result.
     pub fn run(
         &mut self,
         target: &dyn Target,
@@ -163,7 +163,7 @@ impl Summary {
     }
 }
 
-/// Checks one input: what became of it, and the memory that it took.
+/// Checks one input; returns the result and the memory that it took.
 pub fn check(target: &dyn Target, part: usize, input: &[u8]) -> (Result<Taken, String>, usize) {
     if let Ok(mut last) = LAST_PANIC.lock() {
         *last = None;
@@ -182,10 +182,11 @@ pub fn check(target: &dyn Target, part: usize, input: &[u8]) -> (Result<Taken, S
     (taken, peak)
 }
 
-/// Checks an input of libFuzzer: a target by its name; where that has several parts, the first byte chooses one.
+/// Checks an input of libFuzzer for the target with this name. If the target has several parts, the
+/// first byte selects one.
 ///
 /// # Panics
-/// If the input breaks a promise, or no target has this name.
+/// If the input breaks a guarantee, or no target has this name.
 pub fn check_or_panic(target: &str, input: &[u8]) {
     let target = crate::find(target).expect("a target has this name");
     let n = target.parts().len();
@@ -199,7 +200,7 @@ pub fn check_or_panic(target: &str, input: &[u8]) {
     }
 }
 
-/// A target with its seeds and what its corpus holds.
+/// A target with its seeds and its corpus.
 pub struct Loaded {
     /// The target.
     pub target: &'static dyn Target,
@@ -210,7 +211,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// A target and its folder in a corpus.
+    /// Loads a target and its folder in a corpus.
     pub fn new(target: &'static dyn Target, corpus: &Path) -> std::io::Result<Self> {
         let mut parts = target.parts();
         let folder = corpus.join(target.name());
@@ -235,7 +236,7 @@ impl Loaded {
         })
     }
 
-    /// Runs the sound seeds, which must be accepted, and the files of the corpus as they are.
+    /// Runs the valid seeds, which must be accepted, and the unchanged files of the corpus.
     pub fn replay(&self, summary: &mut Summary) {
         for (name, part, bytes) in &self.corpus {
             let name = format!("corpus/{}/{name}", self.target.name());
@@ -248,7 +249,7 @@ impl Loaded {
                     summary.fail(Failure {
                         target: self.target.name().into(),
                         case: name,
-                        problem: "a sound input is refused".into(),
+                        problem: "a valid input is rejected".into(),
                     });
                 } else {
                     summary.run(self.target, (index, seed), &|| name.clone());
@@ -268,7 +269,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches from a thread of its own.
+    /// Starts a thread that watches the cases.
     pub fn start(limit: Duration) -> Self {
         let dog = Self {
             begin: Instant::now(),
@@ -290,13 +291,13 @@ impl Watchdog {
         dog
     }
 
-    /// A case begins.
+    /// Marks the beginning of a case.
     pub fn begin_case(&self) {
         let now = self.begin.elapsed().as_millis() as u64;
         self.started.store(now, Relaxed);
     }
 
-    /// No case runs any more.
+    /// Marks that no case is running.
     pub fn stop(&self) {
         self.started.store(u64::MAX, Relaxed);
         self.over.store(true, Relaxed);

@@ -1,5 +1,5 @@
-//! Sound files that targets damage: made once per process by the program itself, so that they always have
-//! the current format.
+//! Valid files that targets mutate. The program itself writes them, once per process, so that they
+//! always have the current format.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use fairfront_data::{Notice, Prepared, ReadOptions, Spec};
+use fairfront_data::{Diagnostic, Prepared, ReadOptions, Spec};
+use fairfront_model::ModelId;
 use fairfront_run::{
     Ask, Checkpoints, Demand, FitRequest, Keep, Run, SolverName, attribute_texts, certify_fit, fit,
     fit_with_checkpoints,
@@ -54,7 +55,7 @@ pub(crate) fn csv() -> String {
     text
 }
 
-/// The roles of its columns.
+/// The roles of the columns of this table.
 pub(crate) fn spec() -> Spec {
     Spec {
         target: Some("approved".into()),
@@ -74,7 +75,7 @@ pub(crate) fn prepared() -> &'static Prepared {
     MADE.get_or_init(|| {
         let file = scratch::file("fixture.csv", csv().as_bytes()).expect("a place for files");
         let prepared = Prepared::from_files(&[file], &spec(), ReadOptions::default());
-        prepared.expect("the table of the fixture is sound")
+        prepared.expect("the table of the fixture is valid")
     })
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn run() -> &'static Run {
         let fitted = fit(prepared, &request(&prepared.spec), &mut ());
         let mut run = Run::of(prepared, &fitted.expect("the fixture can be fitted"));
         let demand = Demand::parse(&["accuracy >= 0.1".into()], 0.9, false, None);
-        let demand = demand.expect("the requirement of the fixture is sound");
+        let demand = demand.expect("the requirement of the fixture is valid");
         certify_fit(&mut run, &demand, Vec::new()).expect("the fixture can be certified");
         run
     })
@@ -105,24 +106,26 @@ pub(crate) fn run_files() -> &'static Files {
 pub(crate) fn model() -> &'static str {
     static MADE: OnceLock<String> = OnceLock::new();
     MADE.get_or_init(|| {
-        let model = run().model("runs/fuzz", 1).expect("the front has models");
+        let model = run()
+            .model("runs/fuzz", ModelId::of_index(1))
+            .expect("the front has models");
         model.to_json()
     })
 }
 
-/// Says nothing and never stops.
+/// An observer that prints nothing and never stops.
 pub(crate) struct Silent;
 
 impl Watcher for Silent {
     fn observer(&mut self) -> &mut dyn Observer {
-        // A unit is zero-sized, so that the box takes no memory.
+        // A unit is zero-sized, so the box takes no memory.
         Box::leak(Box::new(()))
     }
     fn is_stopped(&self) -> bool {
         false
     }
     fn committed(&mut self, _: &CommittedBatch) {}
-    fn notice(&mut self, _: &Notice) {}
+    fn diagnostic(&mut self, _: &Diagnostic) {}
 }
 
 /// The state of a stream: two batches, rows that wait, and rejected ones.
@@ -141,7 +144,7 @@ pub(crate) fn state() -> &'static Files {
         let text = csv() + "41,nurse\n33,clerk,2021-01-01,1e999,f,a,yes\n";
         let input = scratch::file("fixture-stream.csv", text.as_bytes()).expect("a place");
         let folder = scratch::folder("fixture-state", &[]).expect("a place for files");
-        let mut stream = Stream::begin(&folder, options).expect("the options are sound");
+        let mut stream = Stream::begin(&folder, options).expect("the options are valid");
         let fed = stream.feed(&[input], &Feed::default(), &mut Silent);
         fed.expect("the stream of the fixture takes its rows");
         drop(stream);
@@ -162,7 +165,7 @@ impl Observer for Stopping {
     }
 }
 
-/// The solvers whose checkpoints are damaged.
+/// The solvers whose checkpoints are mutated.
 pub(crate) const SOLVERS: [SolverName; 4] = [
     SolverName::Trace,
     SolverName::Weighted,
@@ -180,15 +183,15 @@ pub(crate) fn request_of(solver: SolverName, spec: &Spec) -> FitRequest {
     };
     let ask = Ask {
         solver,
-        objectives: vec!["log_loss".into(), "disparate_impact(sex)".into()],
-        points: Some(6),
+        objectives: vec!["log_loss".into(), "score_covariance(sex)".into()],
+        models: Some(6),
         penalty: Some(0.01),
         polish: solver == SolverName::PfSmg,
         settings,
         ..Ask::default()
     };
     let request = ask.request("fuzz.csv", &attribute_texts(spec));
-    request.expect("the request of the fixture is sound")
+    request.expect("the request of the fixture is valid")
 }
 
 /// A run folder with the checkpoints of a fit that was stopped.
@@ -222,7 +225,7 @@ fn live_options() -> LiveOptions {
 pub(crate) fn live() -> &'static Files {
     static MADE: OnceLock<Files> = OnceLock::new();
     MADE.get_or_init(|| {
-        let mut live = Live::begin(live_options()).expect("the options are sound");
+        let mut live = Live::begin(live_options()).expect("the options are valid");
         let table = prepared().table.clone();
         live.update(table, &mut ()).expect("the rows make a front");
         let files = live.to_files().expect("a front has files").into_iter();
@@ -238,13 +241,13 @@ pub(crate) fn file<'a>(files: &'a Files, name: &str) -> &'a [u8] {
     found.map_or(&[], |(_, bytes)| bytes.as_slice())
 }
 
-/// A path that ends like this, of a fixture.
+/// A path of a fixture with this ending.
 pub(crate) fn path<'a>(files: &'a Files, end: &str) -> Option<&'a str> {
     let found = files.iter().rev().find(|(n, _)| n.ends_with(end));
     found.map(|(n, _)| n.as_str())
 }
 
-/// Whether a path is a generation's.
+/// The folder of the generation that a path belongs to, if any.
 pub(crate) fn generation_of(path: &str) -> Option<&str> {
     let folder = Path::new(path).parent()?.to_str()?;
     folder.contains("generation-").then_some(folder)

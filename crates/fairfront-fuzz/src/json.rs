@@ -1,7 +1,7 @@
-//! Mutations of JSON that keep it JSON: other values, members that are gone, twice or swapped.
+//! Mutations of JSON that keep it JSON: changed values; removed, repeated or swapped members.
 //!
-//! The text is cut into values without building a tree, so that the order of keys and the form of
-//! numbers stay as they are.
+//! The text is cut into values without building a tree, so that the order of keys and the format of
+//! numbers do not change.
 
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random
     let text = match random.below(40) {
         0 => format!("\"{}\"", "x".repeat(1 + random.below(5_000))),
         1 => "[".repeat(200) + &"]".repeat(200),
-        // Mostly of the same kind, which readers do not refuse at once.
+        // Mostly of the same type, which readers do not reject immediately.
         n => {
             let of_kind = match bytes.get(value.at.start) {
                 Some(b'"') if n < 20 && !words.is_empty() => words,
@@ -117,7 +117,7 @@ fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random
     bytes.splice(value.at.clone(), text.into_bytes());
 }
 
-/// A number becomes a near one, a string another string, a list shorter.
+/// Changes a number to a close one, a string to another string, or shortens a list.
 fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &mut Random) {
     let text = String::from_utf8_lossy(&bytes[value.at.clone()]).into_owned();
     let new = if let Ok(number) = text.parse::<i64>() {
@@ -141,7 +141,7 @@ fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &
             false => "0.25".to_owned(),
         }
     } else if text.chars().count() > 2 && text.starts_with('"') {
-        // The last character may be anything: the bytes are mutated already.
+        // The last character may be anything because the bytes are already mutated.
         let inside: Vec<char> = text.chars().skip(1).collect();
         let inside = &inside[..inside.len() - 1];
         let cut = random.below(inside.len());
@@ -180,7 +180,7 @@ fn remove_member(bytes: &mut Vec<u8>, value: &Value) {
     bytes.splice(range, []);
 }
 
-/// All values of a text, outer ones after those within them. Ends where the text is not JSON.
+/// All values of a text, outer values after those within them. Stops where the text is not JSON.
 fn values(bytes: &[u8]) -> Vec<Value> {
     let mut found = Vec::new();
     // Start of each open list or object.
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn most_mutations_are_json_again() {
+    fn most_mutations_are_valid_json() {
         let mut sound = 0;
         for case in 0..1_000 {
             let mut bytes = TEXT.as_bytes().to_vec();

@@ -1,9 +1,9 @@
-//! A seeded mutation fuzzer over every file and text that fairfront reads.
+//! A seeded mutation fuzzer for every file and string that fairfront reads.
 //!
-//! A [`Target`] is one surface: it has seeds, says what form they have, and checks one input. An input
-//! may be refused with an error; it must not panic, take too long or take too much memory
-//! ([`memory`]), and what is accepted must mean what the input says. [`Case`] names an input by seed,
-//! target and number, so that every failure can be repeated.
+//! A [`Target`] is one surface: it provides seeds and their format, and checks one input. The
+//! program may reject an input with an error. It must not panic, take too long or use too much
+//! memory ([`memory`]), and an accepted input must be read with its actual meaning. A [`Case`]
+//! identifies an input by seed, target and number, so that every failure can be repeated.
 
 pub mod memory;
 
@@ -25,23 +25,23 @@ pub use random::Random;
 pub use scratch::remove as clean_up;
 pub use target::{find, targets};
 
-/// How an input was taken.
+/// The result of reading an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// It was read.
+    /// The input was accepted.
     Accepted,
-    /// It was refused with an error.
+    /// The input was rejected with an error.
     Refused,
 }
 
 /// One kind of input of a surface.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Its name, which is the beginning of the names of its files in the corpus: `NAME@…`.
+    /// Its name, which is the prefix of its files in the corpus: `NAME@…`.
     pub name: &'static str,
-    /// What its inputs are made of.
+    /// The format of its inputs.
     pub form: Form,
-    /// Sound inputs.
+    /// Valid inputs.
     pub seeds: Vec<Vec<u8>>,
 }
 
@@ -51,14 +51,14 @@ pub trait Target: Sync {
     fn name(&self) -> &'static str;
     /// The kinds of its inputs, one or more.
     fn parts(&self) -> Vec<Part>;
-    /// Words that mean something to it.
+    /// Words that have a meaning for it.
     fn words(&self) -> &'static [&'static str] {
         &[]
     }
-    /// How many turns it has in a round: fewer for surfaces that take long.
+    /// Number of its cases per round; slow surfaces have fewer.
     fn turns(&self) -> usize {
         20
     }
-    /// Reads an input of a part; the error says which promise was broken.
+    /// Reads an input of a part; the error describes the guarantee that was broken.
     fn check(&self, part: usize, input: &[u8]) -> Result<Taken, String>;
 }

@@ -1,4 +1,5 @@
-//! `fairfront-fuzz`: runs cases in worker processes and prints a table of surfaces, cases and failures.
+//! `fairfront-fuzz`: runs cases in worker processes and prints a table of surfaces, cases and
+//! failures.
 
 #![allow(clippy::print_stdout, reason = "a program for developers")]
 #![allow(clippy::print_stderr, reason = "a program for developers")]
@@ -28,7 +29,7 @@ struct Args {
     /// Only this target; repeat for several
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// Run this case alone and print what becomes of it; needs one --target
+    /// Run only this case and print its result; needs one --target
     #[arg(long, value_name = "N")]
     case: Option<u64>,
     /// With --case: write its input to this file
@@ -37,22 +38,22 @@ struct Args {
     /// Write the inputs of all cases to this folder instead of running them, as TARGET-CASE-PART
     #[arg(long, value_name = "DIR", conflicts_with = "case")]
     write: Option<PathBuf>,
-    /// Folder with the kept inputs of each target
+    /// Folder with the corpus of each target
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus"))]
     corpus: PathBuf,
-    /// Processes
+    /// Number of processes
     #[arg(long, default_value_t = 1)]
     jobs: u64,
-    /// Seconds that a case may take
+    /// Time limit of a case, in seconds
     #[arg(long, default_value_t = 60)]
     seconds_per_case: u64,
     /// Write the summary to this JSON file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Internal: the part of a worker, as FIRST/STEP
+    /// Internal: the cases of a worker, as FIRST/STEP
     #[arg(long, hide = true)]
     worker: Option<String>,
-    /// Internal: where a worker notes the case at hand
+    /// Internal: file in which a worker records its current case
     #[arg(long, hide = true)]
     note: Option<PathBuf>,
 }
@@ -112,7 +113,7 @@ fn write(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder)?;
     let targets = args.targets()?;
     for number in 0..args.cases {
-        // The same number for each of them; the time of other files depends on their reader.
+        // The same number of cases for each target; the running time depends on the reader.
         let loaded = &targets[(number % targets.len() as u64) as usize];
         let case = Case {
             seed: args.seed,
@@ -127,7 +128,7 @@ fn write(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The turns of targets: each as often as it asks for.
+/// The order of targets in a round, each as often as it requests.
 fn turns(targets: &[Loaded]) -> Vec<usize> {
     let turns: Vec<usize> = targets.iter().map(|loaded| loaded.target.turns()).collect();
     let most = turns.iter().copied().max().unwrap_or(0);
@@ -136,7 +137,7 @@ fn turns(targets: &[Loaded]) -> Vec<usize> {
     (0..most).flat_map(round).collect()
 }
 
-/// One process: every so many cases, after one.
+/// Runs a worker process: every STEP-th case from FIRST on.
 fn work(args: &Args, part: &str) -> anyhow::Result<ExitCode> {
     let (first, step) = part.split_once('/').context("--worker FIRST/STEP")?;
     let (first, step): (u64, usize) = (first.parse()?, step.parse()?);
@@ -155,7 +156,7 @@ fn work(args: &Args, part: &str) -> anyhow::Result<ExitCode> {
             target: loaded.target.name().into(),
             case,
         };
-        // What a process that dies leaves behind.
+        // The driver reads this if the process dies.
         note.seek(SeekFrom::Start(0))?;
         note.write_all(format!("{:>20} {:<40}\n", case.case, case.target).as_bytes())?;
         let (part, input) = case.input(loaded);
@@ -170,7 +171,7 @@ fn work(args: &Args, part: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All cases, and the corpus before them.
+/// Runs the corpus and then all cases.
 fn drive(args: &Args) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let mut summary = Summary::default();
@@ -213,7 +214,7 @@ fn drive(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(summary.n_failures() > 0)))
 }
 
-/// Runs a worker, and another one after each case that ends a process.
+/// Runs a worker, and starts a new one after each case that ends the process.
 fn oversee(args: &Args, job: u64, note: &Path) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     let (mut first, step) = (job, args.jobs.max(1));
@@ -274,7 +275,7 @@ fn oversee(args: &Args, job: u64, note: &Path) -> anyhow::Result<Summary> {
     Ok(summary)
 }
 
-/// As soon as it happens: a run may take an hour.
+/// Prints a failure immediately, because a run may take an hour.
 fn print_failure(failure: &Failure) {
     eprintln!("{}: {} ({})", failure.target, failure.problem, failure.case);
 }

@@ -1,9 +1,9 @@
-//! Whether what was read means what was written.
+//! Compares the meaning of an input with that of the value read from it.
 
 use serde_json::Value;
 
-/// Where a JSON text and the text that is written again after reading it differ; `None` if they mean the
-/// same. Keys that readers do not know, and keys with default values, do not count.
+/// The difference between a JSON text and the text written after reading it; `None` if they mean
+/// the same. Unknown keys and keys with default values are ignored.
 pub(crate) fn difference(input: &[u8], again: &[u8]) -> Option<String> {
     let (Ok(input), Ok(again)) = (serde_json::from_slice(input), serde_json::from_slice(again))
     else {
@@ -38,7 +38,7 @@ mod tests {
     use super::difference;
 
     #[test]
-    fn other_values_are_found() {
+    fn different_values_are_found() {
         let same = [
             (r#"{"a": 1, "unknown": 2}"#, r#"{"a": 1.0, "default": 3}"#),
             ("[1e3, null]", "[1000, null]"),

@@ -1,15 +1,15 @@
-//! Counts the memory of the process, so that a case that takes too much is a failure.
+//! Counts the memory of the process, so that a case that uses too much is a failure.
 //!
-//! A case may take [`SOFT`] bytes more than there were before it; beyond that it fails. An allocation
-//! that would bring the process above [`HARD`] bytes is refused, which ends the process; the parent
-//! process reports the case.
+//! A case may use [`SOFT`] bytes more than were in use before it; beyond that it fails. An
+//! allocation that would bring the process above [`HARD`] bytes fails, which ends the process; the
+//! parent process reports the case.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes that one case may take.
+/// Bytes that one case may use.
 pub const SOFT: usize = 512 << 20;
-/// Bytes that the process may take.
+/// Bytes that the process may use.
 pub const HARD: usize = 2 << 30;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -21,7 +21,7 @@ struct Counting;
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Counts bytes that are about to be allocated; false if they would be too many.
+/// Counts bytes that are about to be allocated; returns false if they exceed the limit.
 fn take(bytes: usize) -> bool {
     let live = LIVE.fetch_add(bytes, Relaxed).saturating_add(bytes);
     if live > HARD {
@@ -33,14 +33,14 @@ fn take(bytes: usize) -> bool {
 }
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: every call goes to `System` with the arguments as they came; the counters only decide
-// whether a call returns null, which callers of an allocator have to expect.
+// SAFETY: every call goes to `System` with unchanged arguments; the counters only determine whether
+// a call returns null, which callers of an allocator must expect.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !take(layout.size()) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promises about `layout` are those that `System` asks for.
+        // SAFETY: the caller guarantees about `layout` what `System` requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -62,7 +62,8 @@ unsafe impl GlobalAlloc for Counting {
         if !take(size) {
             return std::ptr::null_mut();
         }
-        // SAFETY: `pointer` came from `System` with this layout, and the caller promises the rest.
+        // SAFETY: `pointer` came from `System` with this layout, and the caller guarantees the
+        // rest.
         let moved = unsafe { System.realloc(pointer, layout, size) };
         LIVE.fetch_sub(if moved.is_null() { size } else { layout.size() }, Relaxed);
         moved
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_memory_is_refused() {
+    fn too_large_allocations_fail() {
         let mut bytes: Vec<u8> = Vec::new();
         assert!(bytes.try_reserve_exact(HARD + 1).is_err());
         assert!(bytes.try_reserve_exact(1 << 20).is_ok());

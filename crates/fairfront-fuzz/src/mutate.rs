@@ -1,4 +1,4 @@
-//! Mutations: from a seed to an input that may be damaged, hostile or only unusual.
+//! Mutations: turn a seed into an input that may be corrupted, hostile or merely unusual.
 
 use crate::json;
 use crate::random::Random;
@@ -6,20 +6,20 @@ use crate::random::Random;
 /// Inputs do not grow beyond this.
 const MOST_BYTES: usize = 1 << 16;
 
-/// What an input is made of, which decides what mutations do.
+/// The format of an input, which determines its mutations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Numbers in fixed places.
+    /// Numbers at fixed positions.
     Binary,
     /// Lines of fields.
     Csv,
-    /// JSON, or lines of it.
+    /// JSON or lines of JSON.
     Json,
-    /// A text of a small grammar.
+    /// A string in a small grammar.
     Text,
 }
 
-/// Numbers where readers of binary formats go wrong.
+/// Numbers that readers of binary formats get wrong.
 const INTEGERS: &[u64] = &[
     0,
     1,
@@ -154,10 +154,11 @@ const NUMBERS: &[&str] = &[
     "1e18",
 ];
 
-/// An input for a case: one of the seeds after a few mutations, among them splices with other seeds.
+/// An input for a case: one of the seeds after a few mutations, among them splices with other
+/// seeds.
 pub fn input(seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = random.pick(seeds).cloned().unwrap_or_default();
-    // Most damage is small; once in a while there is a lot of it.
+    // Most inputs have few mutations; some have many.
     let n = match random.below(16) {
         0 => 1 + random.below(24),
         1..8 => 1 + random.below(4),
@@ -235,7 +236,7 @@ fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
             bytes.splice(at..at, piece.iter().copied());
         }
         4 => {
-            // A field becomes something else.
+            // Replace a field.
             let is_end = |b: &u8| b",;\n\r\t".contains(b);
             let start = bytes[..at].iter().rposition(is_end).map_or(0, |n| n + 1);
             let end = bytes[at..]
@@ -280,7 +281,7 @@ fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
         0..=2 => drop(bytes.splice(at..at, piece.bytes())),
         3 => drop(bytes.splice(random.range(len, 8), [])),
         4 | 5 => {
-            // A number becomes another one.
+            // Replace a number.
             let digits: Vec<usize> = (0..len).filter(|i| bytes[*i].is_ascii_digit()).collect();
             if let Some(&start) = random.pick(&digits) {
                 let end = bytes[start..].iter().position(|b| !b.is_ascii_digit());
@@ -289,7 +290,7 @@ fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
             }
         }
         _ => {
-            // A word becomes another one.
+            // Replace a word.
             let start = bytes[..at]
                 .iter()
                 .rposition(|b| !is_part(b))

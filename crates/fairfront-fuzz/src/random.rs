@@ -1,6 +1,6 @@
 //! Random numbers of a case: the same seed, target and case give the same numbers.
 
-/// `SplitMix64`: small, fast and good enough for choosing mutations.
+/// `SplitMix64`: small, fast and sufficient for choosing mutations.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -37,7 +37,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// One of these, `None` if there are none.
+    /// One of the elements; `None` if the slice is empty.
     pub fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         let at = self.below(all.len());
         all.get(at)

@@ -1,4 +1,4 @@
-//! Files of the current case, in memory where the system has a place for that.
+//! Files of the current case, in memory if the system supports it.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -27,7 +27,7 @@ pub fn remove() {
     }
 }
 
-/// Writes a file of the current case; the next one of this name takes its place.
+/// Writes a file of the current case; the next file with this name replaces it.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> Result<String, String> {
     let path = root().join(name);
     std::fs::write(&path, bytes).map_err(|e| format!("the fuzzer cannot write: {e}"))?;
@@ -53,7 +53,7 @@ pub(crate) fn folder(name: &str, files: &[(String, Vec<u8>)]) -> Result<PathBuf,
     Ok(folder)
 }
 
-/// The files of a folder and of those in it, by their paths within it; links are left out.
+/// The files of a folder and of its subfolders, by relative path, without links.
 pub(crate) fn files_in(folder: &Path) -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

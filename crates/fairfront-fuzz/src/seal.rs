@@ -1,6 +1,6 @@
-//! Makes checksums right again after a mutation, so that the readers after them are reached.
+//! Updates checksums after a mutation, so that the code after the checksum test is reached.
 //!
-//! Everything that the program checks by a checksum is listed here and nowhere else.
+//! Everything that the program verifies by a checksum is listed here and nowhere else.
 
 use fairfront_run::store::sums_of;
 use sha2::{Digest, Sha256};
@@ -14,7 +14,8 @@ pub(crate) fn sum(bytes: &[u8]) -> String {
     fairfront_core::hex(&Sha256::digest(bytes))
 }
 
-/// Files that end in the sum of everything before it: stored rows, checkpoints, fronts in memory.
+/// Updates files that end in the sum of everything before it: stored rows, checkpoints, fronts in
+/// memory.
 pub(crate) fn trailing(bytes: &[u8]) -> Vec<u8> {
     let content = &bytes[..bytes.len().saturating_sub(SUM)];
     let mut sealed = content.to_vec();
@@ -22,7 +23,8 @@ pub(crate) fn trailing(bytes: &[u8]) -> Vec<u8> {
     sealed
 }
 
-/// `run.json` holds the sums of the other files of a run, and its own. The prefix is the folder of the run.
+/// Updates `run.json`, which contains the sums of the other files of a run and its own. `prefix` is
+/// the folder of the run.
 pub(crate) fn run(files: &mut Files, original: &Files, prefix: &str) {
     let of = |files: &Files, name: &str| {
         let found = files.iter().find(|(n, _)| n == name);
@@ -38,7 +40,8 @@ pub(crate) fn run(files: &mut Files, original: &Files, prefix: &str) {
     }
 }
 
-/// A JSON object whose last field is the sum of everything before it, without white space outside strings.
+/// Updates a JSON object whose last field is the sum of everything before it, without white space
+/// outside strings.
 pub(crate) fn object(bytes: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return bytes.to_vec();
@@ -49,7 +52,7 @@ pub(crate) fn object(bytes: &[u8]) -> Vec<u8> {
     format!("{body},\"checksum\":\"{sum}\"}}").into_bytes()
 }
 
-/// An object without its sum and without white space outside strings.
+/// A JSON object without its sum and without white space outside strings.
 pub(crate) fn unsealed(text: &str) -> String {
     let mut compact = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -71,7 +74,7 @@ pub(crate) fn unsealed(text: &str) -> String {
     }
 }
 
-/// The sums of a generation's files: `SHA256SUMS`. The folder is empty for files without one.
+/// Updates the sums of a generation's files: `SHA256SUMS`. `folder` is empty for files without one.
 pub(crate) fn generation(files: &mut Files, folder: &str) {
     let prefix = match folder {
         "" => String::new(),
@@ -87,7 +90,7 @@ pub(crate) fn generation(files: &mut Files, folder: &str) {
     set(files, &format!("{prefix}{name}"), sums);
 }
 
-/// Lines of a spool: the first 16 digits of the sum, a space, the entry.
+/// Updates the lines of a spool: the first 16 digits of the sum, a space, the entry.
 pub(crate) fn spool(bytes: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::new();
     for line in bytes
@@ -110,10 +113,10 @@ pub(crate) fn set(files: &mut Files, name: &str, bytes: Vec<u8>) {
     }
 }
 
-/// Replaces a text in a file.
+/// Replaces a string in a file.
 pub(crate) fn replace_in(files: &mut Files, name: &str, from: &str, to: &str) {
     if let Some((_, bytes)) = files.iter_mut().find(|(n, _)| n == name) {
-        // Replacing is done on text; a file that is none is refused in any case.
+        // Only text can be replaced; a file that is not text is rejected in any case.
         if let Ok(text) = std::str::from_utf8(bytes) {
             *bytes = text.replace(from, to).into_bytes();
         }

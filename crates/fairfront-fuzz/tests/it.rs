@@ -1,4 +1,4 @@
-//! A short run of the fuzzer, and whether it notices each kind of failure.
+//! Runs the fuzzer briefly, and checks that it detects each kind of failure.
 
 use std::process::{Command, Output};
 
@@ -11,15 +11,15 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The same cases on every machine; `make fuzz` runs a million.
+/// Runs the same cases on every machine; `make fuzz` runs a million.
 #[test]
-fn a_few_thousand_cases_break_no_promise() {
+fn a_few_thousand_cases_break_no_guarantee() {
     let done = fuzz(&["--seed", "21", "--cases", "3000"]);
     assert!(done.status.success(), "{}", text(&done));
-    let said = text(&done);
-    assert!(said.contains(" 0 failures"), "{said}");
-    // Every surface has had its turn, and not one refuses everything.
-    for line in said.lines().skip(1) {
+    let output = text(&done);
+    assert!(output.contains(" 0 failures"), "{output}");
+    // Every surface was tested, and none rejects everything.
+    for line in output.lines().skip(1) {
         let columns: Vec<&str> = line.split_whitespace().collect();
         if let [_, cases, accepted, _, failures, _, _, _] = columns[..]
             && failures == "0"
@@ -28,11 +28,11 @@ fn a_few_thousand_cases_break_no_promise() {
             assert_ne!(accepted, "0", "{line}");
         }
     }
-    assert!(said.lines().count() > 20, "{said}");
+    assert!(output.lines().count() > 20, "{output}");
 }
 
 #[test]
-fn a_broken_promise_is_noticed() {
+fn a_broken_guarantee_is_detected() {
     let expected = [
         ("self-test-panic", "a panic of the self-test"),
         ("self-test-memory", "bytes of memory"),
@@ -41,7 +41,7 @@ fn a_broken_promise_is_noticed() {
         ("self-test-hang", "more than 1 seconds"),
     ];
     for (target, problem) in expected {
-        // Only a hang has to run into its limit; the others may take their time on a busy machine.
+        // Only a hang must reach its limit; the others may be slow on a busy machine.
         let limit = if target == "self-test-hang" {
             "1"
         } else {
@@ -55,13 +55,13 @@ fn a_broken_promise_is_noticed() {
             "--seconds-per-case",
             limit,
         ]);
-        let said = text(&done);
-        assert_eq!(done.status.code(), Some(1), "{target}: {said}");
-        assert!(said.contains(problem), "{target}: {said}");
-        // What failed can be run again.
+        let output = text(&done);
+        assert_eq!(done.status.code(), Some(1), "{target}: {output}");
+        assert!(output.contains(problem), "{target}: {output}");
+        // The output has the arguments that repeat the failure.
         assert!(
-            said.contains(&format!("--seed 1 --target {target} --case ")),
-            "{said}"
+            output.contains(&format!("--seed 1 --target {target} --case ")),
+            "{output}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The certificate that travels with a model.
+//! The certificate that is stored with a model.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use fairfront_core::{grouped, readable};
 use fairfront_data::Part;
 use serde::{Deserialize, Serialize};
 
-/// Which test decided.
+/// The kind of test that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestKind {
@@ -14,7 +14,7 @@ pub enum TestKind {
     Score,
     /// Finite-sample tests, in a fixed order.
     Exact,
-    /// The ends of a band that holds for all models at once.
+    /// The ends of a band that holds for all models simultaneously.
     Band,
 }
 
@@ -28,13 +28,13 @@ pub enum Stated {
     AfterLooking,
 }
 
-/// Whether a model keeps its requirements on new people.
+/// Whether a model meets its requirements on new people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The test passed.
     Certified,
-    /// The test did not pass, or there was none.
+    /// The test did not pass, or no test was run.
     NotCertified,
     /// The whole band is on the wrong side of the limit.
     Violated,
@@ -50,7 +50,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// People behind a rate.
+/// The number of people that a rate is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupSize {
     /// `sex=Female`; absent for all rows.
@@ -62,7 +62,7 @@ pub struct GroupSize {
     pub rate: Option<f64>,
 }
 
-/// One requirement at one model.
+/// The result for one requirement of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
     /// The requirement.
@@ -71,37 +71,36 @@ pub struct Checked {
     pub verdict: Verdict,
     /// The measure on the rows that decided.
     pub estimate: Option<f64>,
-    /// The ends of the band that holds for all models at once; absent without certifying rows.
+    /// The ends of the band that holds for all models simultaneously; absent without certifying rows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub band: Option<[f64; 2]>,
-    /// The people behind it.
+    /// The groups that the measure is based on.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub groups: Vec<GroupSize>,
-    /// Groups that are too small to be compared, as in `race=Other`: the requirement says nothing about
-    /// them.
+    /// Groups that are too small to compare, as in `race=Other`; the requirement does not cover them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub not_covered: Vec<String>,
 }
 
-/// The certificate that travels with a model.
+/// The certificate that is stored with a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCertificate {
     /// The verdict on all requirements together.
     pub verdict: Verdict,
-    /// Each requirement.
+    /// The result for each requirement.
     pub requirements: Vec<Checked>,
-    /// The rows that decided: certifying rows, or those of a choice without a test.
+    /// The rows that decided: certifying rows, or the rows of a choice without a test.
     pub split: Part,
-    /// How many they are.
+    /// Number of these rows.
     pub rows: u64,
-    /// The certificate's confidence; absent if nothing was tested.
+    /// The confidence of the certificate; absent if nothing was tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub confidence: Option<f64>,
-    /// The level that was spent.
+    /// The significance level that was used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub level: Option<f64>,
-    /// Which use of the rows it was.
+    /// The ordinal number of this use of the rows.
     #[serde(rename = "use", skip_serializing_if = "Option::is_none", default)]
     pub number: Option<usize>,
     /// The test.
@@ -110,13 +109,13 @@ pub struct ModelCertificate {
     /// When the requirements were stated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stated: Option<Stated>,
-    /// SHA-256 of labels and weights of the certifying rows.
+    /// SHA-256 of the labels and weights of the certifying rows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fingerprint: Option<String>,
 }
 
 impl ModelCertificate {
-    /// What the certificate covers, and what it does not, in sentences.
+    /// Sentences about what the certificate covers and what it does not cover.
     pub fn words(&self) -> Vec<String> {
         let rows = match self.split {
             Part::Train => "training",
@@ -139,8 +138,8 @@ impl ModelCertificate {
             (self.confidence, self.level, self.number)
         else {
             words.push(format!(
-                "Nothing was tested: the requirement was checked on {rows} rows, which chose the \
-                 model, so new people may well break it."
+                "Nothing was tested: the requirement was checked on {rows} rows, which also chose the \
+                 model, so it may not hold for new people."
             ));
             return words;
         };
@@ -150,22 +149,22 @@ impl ModelCertificate {
             _ => "score tests",
         };
         words.push(format!(
-            "Tested by {how} on {} {rows} rows at {}% confidence (use {number} of these rows, level \
-             {}).",
+            "Tested by {how} on {} {rows} rows at {}% confidence (use {number} of these rows, \
+             significance level {}).",
             grouped(self.rows as usize),
             readable(100.0 * confidence),
             readable(level)
         ));
         if self.stated == Some(Stated::AfterLooking) {
             words.push(
-                "The requirement was stated after looking at these rows, so the band of all models \
-                 has to keep the limit, not the estimate alone."
+                "The requirement was stated after looking at these rows, so the simultaneous band must \
+                 meet the limit, not only the estimate."
                     .into(),
             );
         }
         if number > 1 {
             words.push(format!(
-                "All uses of these rows together are wrong with a probability of at most {}.",
+                "The probability that any of the uses of these rows is wrong is at most {}.",
                 readable(2.0 * (1.0 - confidence))
             ));
         }

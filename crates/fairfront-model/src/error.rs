@@ -5,10 +5,10 @@ use fairfront_core::{Message, Wording, say};
 /// Everything that can go wrong between a model file and scores.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Wrong usage, whatever the data.
+    /// Incorrect usage, for any data.
     #[error("{0}")]
     Usage(Message),
-    /// The data does not allow it.
+    /// The data is not suitable.
     #[error("{0}")]
     Data(Message),
     /// A file cannot be read or written.
@@ -19,26 +19,26 @@ pub enum Error {
         /// The problem and its remedy.
         problem: Message,
     },
-    /// Reading and encoding rows.
+    /// An error from reading or encoding rows.
     #[error(transparent)]
     Table(#[from] fairfront_data::Error),
-    /// Scoring rows.
+    /// An error from scoring rows.
     #[error(transparent)]
     Evaluate(#[from] fairfront_core::Error),
 }
 
 impl Error {
-    /// Wrong usage, whatever the data.
+    /// An error about incorrect usage, for any data.
     pub fn usage(message: impl Into<Message>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// Data that does not allow it.
+    /// An error about data that is not suitable.
     pub fn data(message: impl Into<Message>) -> Self {
         Self::Data(message.into())
     }
 
-    /// Whether this is wrong usage rather than a failure.
+    /// Whether this error is incorrect usage rather than a failure.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Usage(_) => true,
@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// One line: the place, the problem and the remedies.
+    /// The message in one line: the place, the problem and the remedies.
     pub fn message(&self) -> Message {
         match self {
             Self::Usage(message) | Self::Data(message) => message.clone(),
@@ -57,17 +57,17 @@ impl Error {
         }
     }
 
-    /// The error in the words of a program.
+    /// Renders the error in the wording of a program.
     pub fn render(&self, wording: &dyn Wording) -> String {
         self.message().render(wording)
     }
 
-    /// The error about a file or a folder: its problem and its remedy in one line.
+    /// An error about a file or a folder, with its problem and remedy in one line.
     pub fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
         Self::of_file(path, problem.to_string().replace('\n', " "))
     }
 
-    /// The same with a message that may name settings.
+    /// Like [`Error::file`], with a message that may contain settings.
     pub fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
         Self::File {
             path: path.display().to_string(),

@@ -1,8 +1,8 @@
-//! Files that appear whole or not at all, and the temporary files that they are written to first.
+//! Writes files atomically, through temporary files.
 //!
 //! All temporary files and folders are called `.fairfront-MACHINE-RANDOM`, where MACHINE stands for this
-//! machine since it was started. A process keeps its temporary file locked. Those of processes that are
-//! gone are removed by the next command that writes in the same folder ([`sweep`]).
+//! machine since it was booted. A process keeps its temporary file locked. The next command that writes in
+//! the same folder removes those of ended processes ([`sweep`]).
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
@@ -16,14 +16,14 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::Error;
 use crate::setting::FORCE;
 
-/// How all names begin that are there only for a while.
+/// The prefix of all temporary names.
 pub const HIDDEN: &str = ".fairfront-";
-/// Random characters of a temporary name.
+/// Number of random characters in a temporary name.
 const RANDOM: usize = 10;
-/// Temporary files of other machines are left alone as long as they are younger than this.
+/// Temporary files of other machines are kept while they are younger than this.
 const AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Eight digits that stand for this machine since it was started; locks hold within it on every disk.
+/// Eight digits that identify this machine since it was booted. Within one boot, locks work on every disk.
 static MACHINE: LazyLock<Option<String>> = LazyLock::new(|| {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let digits: String = boot
@@ -34,7 +34,7 @@ static MACHINE: LazyLock<Option<String>> = LazyLock::new(|| {
     (digits.len() == 8).then_some(digits)
 });
 
-/// A file that gets its name when it is complete, and is gone if it never is.
+/// A file that gets its name when it is complete, and is removed otherwise.
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
@@ -42,14 +42,14 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a file that will have this path. Its mode is that of any new file.
+    /// Begins a file that will have this path, with the default mode of a new file.
     pub fn create(path: &Path) -> IoResult<Self> {
         let folder = parent_of(path);
         sweep(folder);
         loop {
             let file = hidden(0o666, |builder| builder.tempfile_in(folder))?;
             let locked = file.as_file().try_lock();
-            // A sweep may find it before it is locked, and then it is gone. Without locks there are no sweeps.
+            // A sweep may remove it before it is locked. Without locks there are no sweeps.
             if !matches!(locked, Err(TryLockError::WouldBlock)) && file.path().exists() {
                 let path = path.to_path_buf();
                 return Ok(Self { file, path });
@@ -57,7 +57,7 @@ impl NewFile {
         }
     }
 
-    /// Gives the file its name, once its bytes are on the disk. With `force` it replaces another file.
+    /// Gives the file its name once its bytes are on the disk. With `force`, it replaces an existing file.
     pub fn place(self, force: bool) -> IoResult<()> {
         self.file.as_file().sync_all()?;
         // The lock is held until the file has its name.
@@ -85,7 +85,7 @@ impl Write for NewFile {
     }
 }
 
-/// Makes a temporary file or folder with this mode, from which the umask takes away.
+/// Creates a temporary file or folder with this mode, which the umask restricts.
 fn hidden<T>(mode: u32, make: impl FnOnce(&tempfile::Builder) -> IoResult<T>) -> IoResult<T> {
     let prefix = format!("{HIDDEN}{}-", MACHINE.as_deref().unwrap_or("00000000"));
     let mut builder = tempfile::Builder::new();
@@ -97,12 +97,12 @@ fn hidden<T>(mode: u32, make: impl FnOnce(&tempfile::Builder) -> IoResult<T>) ->
     make(&builder)
 }
 
-/// A temporary folder, removed with all in it when this is dropped.
+/// Creates a temporary folder, which is removed with its contents when dropped.
 pub fn hidden_folder(folder: &Path) -> IoResult<TempDir> {
     hidden(0o777, |builder| builder.tempdir_in(folder))
 }
 
-/// Removes temporary files whose writer is gone. Leftover files do no harm, so errors are ignored.
+/// Removes temporary files of ended processes. Leftover files are harmless, so errors are ignored.
 pub fn sweep(folder: &Path) {
     for path in left_over(folder, Metadata::is_file) {
         let file = OpenOptions::new().read(true).write(true).open(&path);
@@ -112,14 +112,14 @@ pub fn sweep(folder: &Path) {
     }
 }
 
-/// Removes temporary folders, for the process that alone may make them here.
+/// Removes temporary folders. Only for the one process that may create them here.
 pub fn sweep_folders(folder: &Path) {
     for path in left_over(folder, Metadata::is_dir) {
         let _ = std::fs::remove_dir_all(&path);
     }
 }
 
-/// Temporary files or folders that nobody may be using: those of this machine, and old ones of others.
+/// Temporary files or folders that may be unused: those of this machine, and old ones of others.
 fn left_over(folder: &Path, kind: fn(&Metadata) -> bool) -> Vec<PathBuf> {
     let is_left = |name: &String| {
         let (machine, random) = name.strip_prefix(HIDDEN)?.split_once('-')?;
@@ -133,27 +133,27 @@ fn left_over(folder: &Path, kind: fn(&Metadata) -> bool) -> Vec<PathBuf> {
     names.iter().filter_map(is_left).collect()
 }
 
-/// Writes a file whole or not at all. A file that exists is replaced only with `force`.
+/// Writes a file atomically. An existing file is replaced only with `force`.
 pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
     let folder = parent_of(path);
     if !folder.is_dir() {
-        let problem = "the folder does not exist; make it first";
+        let problem = "the folder does not exist; create it first";
         return Err(Error::file(folder, problem));
     }
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        let problem = "there is something that is no file; name another";
+        let problem = "exists and is not a file; choose another path";
         return Err(Error::file(path, problem));
     }
     write_new(path, bytes, force).map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => Error::of_file(
             path,
-            say!["there is a file already"; "name another"; "replace it with ", FORCE],
+            say!["already exists"; "choose another path"; "replace it with ", FORCE],
         ),
         _ => Error::file(path, unwritable(&e)),
     })
 }
 
-/// The same for a file that is replaced if it exists.
+/// Writes a file atomically, and replaces an existing file.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> IoResult<()> {
     write_new(path, bytes, true)
 }
@@ -164,33 +164,32 @@ fn write_new(path: &Path, bytes: &[u8], force: bool) -> IoResult<()> {
     file.place(force)
 }
 
-/// Whether a folder takes files: some bytes are written there and removed.
+/// Checks that a folder is writable by writing some bytes there and removing them.
 pub fn probe(folder: &Path) -> IoResult<()> {
     let mut file = NewFile::create(&folder.join("probe"))?;
     file.write_all(&vec![0; 1 << 16])?;
     file.file.as_file().sync_all()
 }
 
-/// Why a file could not be written, and what to do about it.
+/// The reason why a file could not be written, and the remedy.
 pub fn unwritable(error: &IoError) -> String {
     let (reason, remedy) = match error.kind() {
-        ErrorKind::StorageFull => ("no space left on device".into(), "free some"),
-        ErrorKind::QuotaExceeded => ("the disk quota is used up".into(), "free some space"),
+        ErrorKind::StorageFull => ("no space left on device".into(), "free some space"),
+        ErrorKind::QuotaExceeded => ("the disk quota is exceeded".into(), "free some space"),
         ErrorKind::FileTooLarge => (
-            "the file would be larger than allowed".into(),
-            "lift the limit",
+            "the file would exceed the size limit".into(),
+            "raise the limit",
         ),
-        ErrorKind::ReadOnlyFilesystem => (
-            "the file system is read-only".into(),
-            "make it one that can be written",
-        ),
-        ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing in this folder"),
-        _ => (error.to_string(), "see to that"),
+        ErrorKind::ReadOnlyFilesystem => {
+            ("the file system is read-only".into(), "make it writable")
+        }
+        ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing to this folder"),
+        _ => (error.to_string(), "fix this"),
     };
-    format!("it cannot be written: {reason}; {remedy} and run the same command again")
+    format!("cannot be written: {reason}; {remedy} and run the same command again")
 }
 
-/// Makes a file that only its owner writes; the umask may take away more.
+/// Creates a file that only its owner can write; the umask may restrict it further.
 pub fn create(path: &Path) -> IoResult<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(true);
@@ -199,14 +198,14 @@ pub fn create(path: &Path) -> IoResult<File> {
     options.open(path)
 }
 
-/// Writes a whole file through to the disk.
+/// Writes a whole file and flushes it to the disk.
 pub fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
     let mut file = create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Makes a folder, those above it as well, and sees them through to the disk.
+/// Creates a folder and its parents, and flushes them to the disk.
 pub fn make_folder(folder: &Path) -> IoResult<()> {
     if folder.is_dir() {
         return Ok(());
@@ -231,11 +230,11 @@ pub fn parent_of(path: &Path) -> &Path {
     }
 }
 
-/// Sees the names in a folder through to the disk, where the system can do that.
+/// Flushes the entries of a folder to the disk, if the system supports it.
 pub fn sync_folder(folder: &Path) -> IoResult<()> {
     #[cfg(unix)]
     match File::open(folder)?.sync_all() {
-        // Some network file systems know no such thing.
+        // Some network file systems do not support this.
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
         done => done?,
     }
@@ -244,7 +243,7 @@ pub fn sync_folder(folder: &Path) -> IoResult<()> {
     Ok(())
 }
 
-/// Removes a file or a folder with all in it; that it is gone already is fine.
+/// Removes a file, or a folder with its contents. A missing path is not an error.
 pub fn remove(path: &Path) -> IoResult<()> {
     let removed = match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
@@ -257,7 +256,7 @@ pub fn remove(path: &Path) -> IoResult<()> {
     }
 }
 
-/// The names in a folder; none where there is no folder.
+/// The names in a folder; empty if the folder does not exist.
 pub fn names_in(folder: &Path) -> IoResult<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn temporary_files_go_with_their_writers() {
+    fn temporary_files_of_ended_writers_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         let make = |name: &str, days: u64| {
@@ -305,7 +304,7 @@ mod tests {
         assert!(!at(&left).exists() && !at(&old).exists());
         assert!(at(&elsewhere).exists() && others.iter().all(|name| at(name).exists()));
 
-        // A sweep by another process leaves a file alone as long as its writer lives.
+        // A sweep by another process does not remove a file while its writer is alive.
         sweep(folder.path());
         live.write_all(b"2").expect("written");
         live.place(false).expect("a file");
@@ -316,7 +315,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_new_file_has_the_mode_of_any_other() {
+    fn new_file_has_the_default_mode() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         let mode = |path: &Path| {

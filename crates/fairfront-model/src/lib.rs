@@ -1,16 +1,17 @@
-//! A model that was chosen from a front: its file, prediction and export.
+//! A model chosen from a front: its file, prediction and export.
 //!
-//! A [`Model`] holds everything that turns raw columns into scores and decisions. [`Model::read`] reads a model
-//! file, [`predict`] scores the rows of a file, [`score_table`] those of a table in memory, and
-//! [`Model::export`] writes the model for other programs. This crate links no solver and draws no figure, so
-//! that a service can score rows without them. [`mod@file`] writes files whole or not at all, and [`seal`] is
-//! the checksum inside JSON files; runs and streams use both.
+//! A [`Model`] contains everything that turns raw columns into scores and decisions. [`Model::read`] reads
+//! a model file, [`predict`] scores the rows of a file, [`score_table`] scores a table in memory, and
+//! [`Model::export`] writes the model for other programs. This crate does not link solvers or figures, so
+//! that a service can score rows without them. [`mod@file`] writes files atomically, and [`seal`] adds
+//! checksums to JSON files; runs and streams use both.
 
 mod certificate;
 mod error;
 mod export;
 pub mod file;
 mod model;
+mod model_id;
 mod predict;
 pub mod seal;
 pub mod setting;
@@ -20,6 +21,7 @@ pub use error::Error;
 pub use export::ExportFormat;
 pub use file::{NewFile, write_file};
 pub use model::{Model, Provenance};
+pub use model_id::ModelId;
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
     Unknown, predict, score_file, score_table,

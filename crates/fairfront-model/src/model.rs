@@ -1,4 +1,4 @@
-//! A model file: all that is needed to score rows, and where it comes from.
+//! Model files, which contain everything needed to score rows, and the provenance of the model.
 
 use std::path::Path;
 
@@ -9,60 +9,61 @@ use serde::{Deserialize, Serialize};
 use crate::file::write_file;
 use crate::seal::{self, seal};
 use crate::setting::SELECT_MODEL;
-use crate::{Error, ModelCertificate};
+use crate::{Error, ModelCertificate, ModelId};
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
-/// Larger files are none of ours.
+/// Files larger than this are not fairfront models.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A linear model with everything that turns raw columns into its features. It holds no row of the
-/// data, and reading it executes nothing.
+/// A linear model with everything that turns raw columns into its features. It contains no rows of the
+/// data, and reading it executes no code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     format: String,
     version: u32,
-    /// A row is decided for where its score is at least this.
+    /// A row is selected if its score is at least this.
     pub threshold: f64,
     /// Added to every score.
     pub intercept: f64,
-    /// What each feature adds to the score, in the order of the encoding's features.
+    /// The coefficient of each feature, in the order of the encoding's features.
     pub coefficients: Ordered<f64>,
-    /// How scores become probabilities; files without it have a slope of 1 and an intercept of 0.
+    /// The calibration that turns scores into probabilities; files without it have a slope of 1 and an
+    /// intercept of 0.
     #[serde(default)]
     pub calibration: Calibration,
-    /// How raw columns become features.
+    /// The encoding of raw columns as features.
     pub encoding: Encoding,
-    /// How files with such rows are read.
+    /// The reading options for files with such rows.
     pub reading: Reading,
-    /// Objectives and measures of the model on the rows of its run, by the names of the front's
-    /// columns; `None` where a measure could not be given.
+    /// Objectives and measures of the model on the rows of its run, by the names of the front's columns;
+    /// `None` if a measure is undefined.
     pub values: Ordered<Option<f64>>,
-    /// What was required of it, and whether that is certified; absent if nothing was.
+    /// The requirements, and whether they are certified; absent without requirements.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certificate: Option<ModelCertificate>,
-    /// Where it comes from.
+    /// The origin of the model.
     pub provenance: Provenance,
 }
 
-/// Where a model comes from.
+/// The origin of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The run's folder, as it was named.
+    /// The folder of the run, as passed by the user.
     pub run: String,
-    /// The point of its front.
-    pub point: usize,
-    /// How many there were.
-    pub points: usize,
+    /// Its id on the front.
+    pub model_id: ModelId,
+    /// The number of models on the front.
+    pub models: usize,
     /// The files or the data set.
     pub source: String,
     /// Version of the program that fitted the front.
     pub program: String,
     /// The solver.
     pub solver: String,
-    /// Seed of split and solver.
+    /// Random seed of the split and the solver.
     pub seed: u64,
     /// The objectives with all their settings.
     pub objectives: Vec<String>,
@@ -73,7 +74,7 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// A model that decides by the sign of its score, or what cannot be right.
+    /// Creates a model that decides by the sign of its score, or returns the problem.
     pub fn new(
         intercept: f64,
         coefficients: Ordered<f64>,
@@ -100,14 +101,13 @@ impl Model {
         Ok(model)
     }
 
-    /// The model as readable JSON with a checksum; every number comes back exactly.
+    /// Writes the model as readable JSON with a checksum, from which every number is restored exactly.
     pub fn to_json(&self) -> String {
-        // The types hold nothing that JSON cannot: string keys and finite numbers only.
+        // The types contain only string keys and finite numbers, which JSON can represent.
         seal(&serde_json::to_string_pretty(self).unwrap_or_default())
     }
 
-    /// Reads a string that [`Model::to_json`] wrote. One that was changed, or is of another version, is
-    /// refused with the reason.
+    /// Reads the JSON of [`Model::to_json`]. Changed text and other versions are rejected with the reason.
     pub fn from_json(text: &str) -> Result<Self, Message> {
         #[derive(Deserialize)]
         struct Header {
@@ -115,21 +115,21 @@ impl Model {
             version: u32,
         }
         let header: Header = serde_json::from_str(text)
-            .map_err(|e| format!("this is no model, or it is damaged ({e})"))?;
+            .map_err(|e| format!("not a fairfront model file, or the file is corrupted ({e})"))?;
         if header.format != FORMAT {
             let format = header.format;
             return Err(say![
-                "this is no model: the format is {format:?}, expected {FORMAT:?}"
+                "not a fairfront model file: the format is {format:?}, expected {FORMAT:?}"
             ]);
         }
         if header.version != VERSION {
             let remedy = match header.version > VERSION {
-                true => "use a newer fairfront",
+                true => "upgrade fairfront",
                 false => "select the model again",
             };
             let version = header.version;
             return Err(say![
-                "the model is of version {version}, this program reads version {VERSION}; {remedy}"
+                "model version {version} is not supported, only version {VERSION}; {remedy}"
             ]);
         }
         let text = seal::open(text).map_err(|broken| {
@@ -140,7 +140,7 @@ impl Model {
             ]
         })?;
         let model: Self =
-            serde_json::from_str(&text).map_err(|e| format!("the model is damaged ({e})"))?;
+            serde_json::from_str(&text).map_err(|e| format!("the model is corrupted ({e})"))?;
         model.check()?;
         Ok(model)
     }
@@ -148,48 +148,49 @@ impl Model {
     /// Reads a model file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let unreadable = |e: std::io::Error| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::file(path, "there is no such file; check the path")
-            }
-            kind => Error::file(path, format!("{kind}; name a model file")),
+            std::io::ErrorKind::NotFound => Error::file(path, "no such file; check the path"),
+            kind => Error::file(path, format!("{kind}; choose a model file")),
         };
         let size = std::fs::metadata(path).map_err(unreadable)?;
         if size.is_dir() {
             let problem = say![
-                "this is a folder; write the model of a point of a run",
+                "is a folder; write a model of the run to a file",
                 with(SELECT_MODEL.is("FILE")),
-                ", and name that"
+                ", and pass that file"
             ];
             return Err(Error::of_file(path, problem));
         }
         if size.len() > MOST_BYTES {
-            return Err(Error::file(path, "this is no model: the file is too large"));
+            return Err(Error::file(
+                path,
+                "not a fairfront model file: the file is too large",
+            ));
         }
         let bytes = std::fs::read(path).map_err(unreadable)?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| Error::file(path, "this is no model: it is no text"))?;
+            .map_err(|_| Error::file(path, "not a fairfront model file: not a text file"))?;
         Self::from_json(&text).map_err(|e| Error::of_file(path, e))
     }
 
-    /// Writes a model file: whole or not at all. What is there is replaced only where `force` says so.
+    /// Writes a model file atomically. An existing file is replaced only with `force`.
     pub fn write(&self, path: &Path, force: bool) -> Result<(), Error> {
         write_file(path, self.to_json().as_bytes(), force)
     }
 
-    /// Says what cannot be right.
+    /// Checks the model for inconsistencies.
     fn check(&self) -> Result<(), String> {
         self.encoding.check().map_err(|e| e.to_string())?;
         let names = self.encoding.schema().feature_names();
         let own = self.coefficients.0.iter().map(|(name, _)| name);
         if !own.eq(names.iter()) {
             return Err(
-                "the model is damaged: its coefficients are not those of its encoding".into(),
+                "the model is corrupted: its coefficients do not match its encoding".into(),
             );
         }
         let numbers = self.coefficients.0.iter().map(|(_, value)| value);
         let mut numbers = numbers.chain([&self.intercept, &self.threshold]);
         if !numbers.all(|n| n.is_finite()) {
-            return Err("the model is damaged: a coefficient is not finite".into());
+            return Err("the model is corrupted: a coefficient is not finite".into());
         }
         let Calibration { slope, intercept } = self.calibration;
         match slope.is_finite() && slope > 0.0 && intercept.is_finite() {

@@ -1,4 +1,4 @@
-//! Scores of new rows by a model, one row out for every row in, in constant memory.
+//! Scores new rows with a model, one output row per input row, in constant memory.
 
 mod audit;
 mod output;
@@ -15,8 +15,8 @@ use std::ops::Range;
 use fairfront_core::{Calibration, predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
-    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Table, Texts,
-    Wanted, WantedColumn, read_batches,
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Strings,
+    Table, Wanted, WantedColumn, read_batches,
 };
 use serde::Serialize;
 
@@ -25,19 +25,19 @@ use self::output::Writer;
 use crate::setting::AUDIT;
 use crate::{Error, Model, ModelCertificate};
 
-/// The columns that predictions have beside the kept ones.
+/// The columns of predictions, in addition to the kept ones.
 const COLUMNS: [&str; 4] = ["score", "probability", "decision", "note"];
 
-/// What is to be done with the rows.
+/// Options for scoring rows.
 #[derive(Debug, Clone)]
 pub struct PredictOptions {
-    /// Columns of the input to copy, in front of the predictions.
+    /// Columns of the input to copy, before the predictions.
     pub keep: Vec<String>,
-    /// Whether decisions are compared with the target, by group.
+    /// Whether to compare decisions with the target, by group.
     pub audit: bool,
-    /// The column of weights, for the audit.
+    /// The weight column, for the audit.
     pub weight: Option<String>,
-    /// Rows scored at a time, about; the result does not depend on it.
+    /// Approximate number of rows scored at a time; does not affect the result.
     pub batch_rows: usize,
 }
 
@@ -52,42 +52,42 @@ impl Default for PredictOptions {
     }
 }
 
-/// What was done.
+/// A summary of the scored rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Predicted {
-    /// All rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows decided for.
+    /// Number of selected rows.
     pub selected: usize,
-    /// The probability at the threshold of the score: rows at or above it are selected.
+    /// The probability at the score threshold; rows at or above it are selected.
     pub probability_threshold: f64,
-    /// Rows with a note.
+    /// Number of rows with a note.
     pub noted: usize,
-    /// Columns in which something was missing or unseen.
+    /// Columns with missing or unseen values.
     pub lacking: Vec<Lacking>,
-    /// Columns of the file that the model has no use for.
+    /// Columns of the file that the model does not use.
     pub unused: Vec<String>,
-    /// The comparison with the target, where it was asked for.
+    /// The comparison with the target, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
-    /// What was required of the model when it was chosen.
+    /// The requirements of the model when it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<ModelCertificate>,
 }
 
-/// A column in which something was missing or unseen.
+/// A column with missing or unseen values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lacking {
     /// The column.
     pub column: String,
-    /// Rows without a value.
+    /// Number of rows without a value.
     pub missing: usize,
-    /// Rows with a value that was not seen in training.
+    /// Number of rows with a value that was not seen in training.
     pub unseen: usize,
 }
 
-/// Scores all rows of a file (`-` is standard input) and writes a row for each of them, in order.
-/// Neither the target nor a sensitive column is needed, unless there is to be an audit.
+/// Scores all rows of a file (`-` is standard input), and writes one row for each of them, in order. The
+/// target and the sensitive columns are needed only for an audit.
 pub fn predict(
     model: &Model,
     file: &str,
@@ -97,7 +97,12 @@ pub fn predict(
     check_kept(&options.keep)?;
     let auditor = match (options.audit, &options.weight) {
         (false, Some(_)) => {
-            let message = say![WEIGHT, " is for ", AUDIT, ": scores have no weights"];
+            let message = say![
+                WEIGHT,
+                " applies only to ",
+                AUDIT,
+                ", because scores do not use weights"
+            ];
             return Err(Error::Usage(message));
         }
         (false, None) => None,
@@ -162,7 +167,7 @@ pub fn predict(
     Ok(done)
 }
 
-/// Scores of all rows of a file, in order; otherwise like [`predict`].
+/// Scores all rows of a file, in order, without writing them; otherwise like [`predict`].
 pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
     let scorer = Scorer::new(model, None);
     let wanted = Wanted {
@@ -200,17 +205,21 @@ fn check_kept(keep: &[String]) -> Result<(), Error> {
         if COLUMNS.contains(&name.as_str()) {
             return Err(Error::usage(say![
                 KEEP.of(name),
-                ": predictions have a column of this name; rename the one of the file"
+                ": predictions already have a column with this name; rename it in the file"
             ]));
         }
         if !seen.insert(name) {
-            return Err(Error::usage(say![KEEP, " names {name:?} twice"]));
+            return Err(Error::usage(say![
+                KEEP,
+                " lists {name:?} twice; remove one of them"
+            ]));
         }
     }
     Ok(())
 }
 
-/// A column is read once, and as the model needs it.
+/// Checks that the weight column is numeric, because a column is read once, with the type that the model
+/// needs.
 fn check_weight(weight: Option<&str>, columns: &[WantedColumn]) -> Result<(), Error> {
     let is_text = |c: &&WantedColumn| !c.column_type.is_number();
     let mut weights = columns.iter().filter(|c| Some(c.name.as_str()) == weight);
@@ -218,12 +227,12 @@ fn check_weight(weight: Option<&str>, columns: &[WantedColumn]) -> Result<(), Er
         None => Ok(()),
         Some(WantedColumn { name, .. }) => Err(Error::usage(say![
             WEIGHT,
-            " {name:?}: this column is text in the model; name a numeric column"
+            " {name:?}: this column is categorical in the model; choose a numeric column"
         ])),
     }
 }
 
-/// Of the columns that were not read, those that are no surprise to the model are no news.
+/// The columns that were not read, without those that the model knows about.
 fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
     let encoding = &model.encoding;
     let mut known: BTreeSet<&str> = BTreeSet::new();
@@ -235,9 +244,9 @@ fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
     unused
 }
 
-/// A model made ready.
+/// A model prepared for scoring.
 struct Scorer {
-    /// Without attributes: rows are scored without knowing them.
+    /// Without attributes, because scoring does not need them.
     encoding: Encoding,
     /// Coefficients, then the intercept.
     params: Vec<f64>,
@@ -248,7 +257,7 @@ struct Scorer {
 
 /// A batch with its scores.
 pub(crate) struct Scored {
-    kept: Vec<Texts>,
+    kept: Vec<Strings>,
     scores: Vec<f64>,
     calibration: Calibration,
     decisions: Vec<bool>,
@@ -272,7 +281,7 @@ impl Scorer {
         }
     }
 
-    /// The columns that scores are made of.
+    /// The columns that scores depend on.
     fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
         let numeric = self.encoding.numeric.iter();
         let numeric = numeric.map(|rule| {
@@ -283,14 +292,14 @@ impl Scorer {
         numeric.chain(categorical.map(|rule| (rule.column.as_str(), ColumnType::Categorical)))
     }
 
-    /// These and what the audit needs.
+    /// These columns, and those that the audit needs.
     fn wanted(&self) -> Vec<WantedColumn> {
         let encoding = &self.encoding;
         let features = self
             .columns()
             .map(|(name, ty)| match encoding.source_of(name) {
                 source if source == name => (name, ty, None),
-                // A date that is constant in training has no rule of its own.
+                // A date that is constant in training does not have its own rule.
                 date => {
                     let order = encoding.date(date);
                     (date, order.map_or(ColumnType::Date, ColumnType::from), None)
@@ -343,7 +352,7 @@ impl Scorer {
         })
     }
 
-    /// What was missing or unseen in each row, and how often in each column.
+    /// The missing and unseen values of each row, and their number in each column.
     fn notes(&self, batch: &RowBatch) -> (Vec<String>, Vec<(usize, usize)>) {
         let mut notes = vec![String::new(); batch.table.n_rows()];
         let mut note = |row: usize, text: &str| {
@@ -353,7 +362,7 @@ impl Scorer {
             }
             note.push_str(text);
         };
-        let say_missing = |column: &Column, note: &mut dyn FnMut(usize, &str)| {
+        let note_missing = |column: &Column, note: &mut dyn FnMut(usize, &str)| {
             if column.n_missing > 0 {
                 let text = format!("{} missing", column.name);
                 let rows = (0..batch.table.n_rows()).filter(|row| column.is_missing(*row));
@@ -368,7 +377,7 @@ impl Scorer {
             .iter()
             .filter_map(|r| column(&r.column))
         {
-            say_missing(column, &mut note);
+            note_missing(column, &mut note);
             lacking.push((column.n_missing, 0));
         }
         for rule in &self.encoding.categorical {
@@ -380,13 +389,13 @@ impl Scorer {
                 lacking.push((0, 0));
                 continue;
             }
-            say_missing(column, &mut note);
-            let (codes, levels) = column.categorical().unwrap_or_default();
-            let unseen = |level: &String| match rule.knows(level) {
+            note_missing(column, &mut note);
+            let (codes, categories) = column.categorical().unwrap_or_default();
+            let unseen = |category: &String| match rule.knows(category) {
                 true => None,
-                false => Some(format!("{} unseen: {level}", rule.column)),
+                false => Some(format!("{} unseen: {category}", rule.column)),
             };
-            let unseen: Vec<Option<String>> = levels.iter().map(unseen).collect();
+            let unseen: Vec<Option<String>> = categories.iter().map(unseen).collect();
             let mut n_unseen = 0;
             if unseen.iter().any(Option::is_some) {
                 for (row, code) in codes.iter().enumerate() {

@@ -1,48 +1,48 @@
-//! Checksums inside JSON files: a file that was changed after it was written is refused.
+//! Checksums inside JSON files, so that a file that was changed after it was written is rejected.
 //!
 //! The last field of a sealed object is `checksum`, the SHA-256 of everything before it. Spaces, tabs and
-//! line ends outside strings do not count, so that indentation and line ends may change.
+//! line ends outside strings do not count, so indentation and line ends may change.
 
 use fairfront_core::hex;
 use sha2::{Digest, Sha256};
 
-/// Around the digits, once spaces are removed.
+/// The text around the digits, after spaces are removed.
 const BEFORE: &str = ",\"checksum\":\"";
 const AFTER: &str = "\"}";
 const DIGITS: usize = 64;
 
-/// Why a sealed file is refused.
+/// The reason why a sealed file is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
     /// There is no checksum.
     Missing,
-    /// The checksum is of another content.
+    /// The checksum does not match the content.
     Changed,
 }
 
 impl Broken {
-    /// The problem, in words.
+    /// The problem in words.
     pub fn problem(self) -> &'static str {
         match self {
             Self::Missing => {
-                "the file has no checksum: it was changed after it was written, or an older fairfront \
-                 wrote it"
+                "the file has no checksum, so it was changed after it was written or comes from an \
+                 older fairfront"
             }
             Self::Changed => {
-                "the file was changed after it was written: its checksum does not match its content"
+                "the checksum does not match the content, so the file was changed after it was written"
             }
         }
     }
 }
 
-/// Adds the checksum to a JSON object with at least one field, as `serde_json` indents it.
+/// Adds the checksum to a JSON object with at least one field, indented as by `serde_json`.
 pub fn seal(object: &str) -> String {
     let body = object.trim_end().trim_end_matches('}').trim_end();
     let sum = sum(compact(body));
     format!("{body},\n  \"checksum\": \"{sum}\"\n}}\n")
 }
 
-/// The object without its checksum, which must match.
+/// The object without its checksum, after verifying it.
 pub fn open(text: &str) -> Result<String, Broken> {
     let text = compact(text);
     let at = text.len().checked_sub(BEFORE.len() + DIGITS + AFTER.len());
@@ -78,7 +78,7 @@ fn compact(json: &str) -> String {
     json.chars().filter(counts).collect()
 }
 
-/// A text that somebody changed, with the checksum that it has now.
+/// Changed text with a new, matching checksum.
 #[cfg(test)]
 pub(crate) fn reseal(text: &str) -> String {
     let body = text.split(",\n  \"checksum\"").next().unwrap_or_default();
@@ -95,7 +95,7 @@ mod tests {
     const OBJECT: &str = "{\n  \"a b\": \"x \\\" y \\\\\",\n  \"c\": {\n    \"d\": -1.5\n  }\n}\n";
 
     #[test]
-    fn a_sealed_object_opens_in_any_layout() {
+    fn sealed_object_opens_in_any_layout() {
         let sealed = seal(OBJECT);
         assert!(serde_json::from_str::<serde_json::Value>(&sealed).is_ok());
         let body = "{\"a b\":\"x \\\" y \\\\\",\"c\":{\"d\":-1.5}}";
@@ -109,16 +109,16 @@ mod tests {
         }
     }
 
-    /// The report computes the same number in `web/src/checksum.ts`, whose test holds these digits.
+    /// The report computes the same number in `web/src/checksum.ts`, whose test contains these digits.
     #[test]
-    fn the_checksum_is_that_of_the_report() {
+    fn checksum_matches_that_of_the_report() {
         let digits = "9463c019d9892806";
         let sealed = seal(OBJECT);
         assert!(sealed.contains(digits), "{sealed}");
     }
 
     #[test]
-    fn every_change_is_noticed() {
+    fn every_change_is_detected() {
         let sealed = seal(OBJECT);
         assert_eq!(open(&sealed.replace("-1.5", "1.5")), Err(Broken::Changed));
         assert_eq!(open(OBJECT), Err(Broken::Missing));

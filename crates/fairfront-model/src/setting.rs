@@ -1,4 +1,4 @@
-//! The settings that messages about models, predictions and files name, in addition to those about tables
+//! The settings used in messages about models, predictions and files, in addition to those about tables
 //! ([`fairfront_data::setting`]).
 
 use fairfront_core::{Name, settings};

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Why numbers cannot be taken as points.
+/// The reasons why numbers cannot be used as points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -8,28 +8,28 @@ pub enum Error {
     NotANumber {
         /// Position of its point.
         point: usize,
-        /// Which objective.
+        /// Index of the objective.
         objective: usize,
     },
-    /// The values cannot be cut into points.
+    /// The values cannot be divided into points.
     Shape {
-        /// How many values there are.
+        /// Number of values.
         values: usize,
-        /// How many make a point.
+        /// Number of values per point.
         objectives: usize,
     },
-    /// Two sets of points, or a set and a reference point, of different spaces.
+    /// Two sets of points, or a set and a reference point, have different numbers of objectives.
     Objectives {
-        /// Objectives of the first.
+        /// Number of objectives of the first.
         expected: usize,
-        /// Objectives of the other.
+        /// Number of objectives of the second.
         found: usize,
     },
-    /// A result below 0, of which no ratio can be made.
+    /// A result is negative, so that ratios cannot be computed.
     Negative {
         /// Position of its problem.
         point: usize,
-        /// Which solver.
+        /// Index of the solver.
         objective: usize,
     },
 }
@@ -43,7 +43,7 @@ impl fmt::Display for Error {
             Self::Shape { values, objectives } => {
                 write!(
                     f,
-                    "{values} values are no points of {objectives} objectives"
+                    "{values} values cannot be divided into points of {objectives} objectives"
                 )
             }
             Self::Negative { point, objective } => {

@@ -1,4 +1,4 @@
-//! What one says about a front, next to others.
+//! Quality indicators of a front, alone and compared with others.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use crate::order::{key, lexicographic};
 use crate::spread::scaled;
 use crate::{Error, Values, dominates_within, nondominated, ranges};
 
-/// The share of a front's points that no point of `union` dominates; ties count for both. 0 for
-/// an empty front.
+/// The share of a front's points that no point of `union` dominates; tied points count in both
+/// fronts. 0 for an empty front.
 ///
 /// `union` holds the points of all fronts compared.
 pub fn purity(front: Values, union: Values) -> Result<f64, Error> {
     front.same_space(union.n_objectives())?;
     let best = union.select(&nondominated(union));
     let best = Values::checked(&best, union.n_objectives());
-    // Of the best points, one that covers another equals it.
+    // A nondominated point can cover another only if they are equal.
     let key = |p: &[f64]| p.iter().map(|v| key(*v)).collect::<Vec<_>>();
     let among: HashSet<Vec<u64>> = best.iter().map(key).collect();
     let cover = Cover::new(best);
@@ -23,9 +23,9 @@ pub fn purity(front: Values, union: Values) -> Result<f64, Error> {
     Ok(share(front.iter().filter(pure).count(), front.len()))
 }
 
-/// Purity of numbers that are known up to a tolerance: the share of a front's points that no point
-/// of `union` dominates by more than this share of an objective's range in the union, as
-/// [`dominates_within`](crate::dominates_within) says. O(n · number of nondominated points).
+/// Purity for numbers that are known up to a tolerance: the share of a front's points that no point
+/// of `union` dominates by more than this share of an objective's range in the union, in the sense
+/// of [`dominates_within`](crate::dominates_within). O(n · number of nondominated points).
 pub fn purity_within(front: Values, union: Values, tolerance: f64) -> Result<f64, Error> {
     front.same_space(union.n_objectives())?;
     let m = union.n_objectives();
@@ -51,8 +51,8 @@ pub fn purity_within(front: Values, union: Values, tolerance: f64) -> Result<f64
     Ok(share(n, front.len()))
 }
 
-/// How much of `covered` is covered: the share of its points that a point of `front` dominates or
-/// equals. 0 where there are none.
+/// The share of the points in `covered` that a point of `front` dominates or equals. 0 if `covered`
+/// is empty.
 pub fn coverage(front: Values, covered: Values) -> Result<f64, Error> {
     front.same_space(covered.n_objectives())?;
     let cover = Cover::new(front);
@@ -65,10 +65,10 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// The additive epsilon indicator: by how much the front has to be lowered, in all objectives, for
-/// every point of `target` to be dominated or equalled by one of its own.
+/// The additive epsilon indicator: the amount by which all objectives of the front must be lowered
+/// so that every point of `target` is dominated or equaled by a point of the front.
 ///
-/// ∞ for an empty front, −∞ where there is no target.
+/// ∞ for an empty front, −∞ for an empty target.
 pub fn additive_epsilon(front: Values, target: Values) -> Result<f64, Error> {
     front.same_space(target.n_objectives())?;
     let above = |f: &[f64], t: &[f64]| {
@@ -82,15 +82,15 @@ pub fn additive_epsilon(front: Values, target: Values) -> Result<f64, Error> {
     Ok(target.iter().map(nearest).fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// IGD⁺: the mean over the points of `target` of the distance to the nearest point of the front,
-/// where only objectives in which the front is worse count. It never favours a dominated front.
+/// IGD⁺: the mean, over the points of `target`, of the distance to the nearest point of the front,
+/// counting only objectives in which the front is worse. It never favors a dominated front.
 ///
-/// ∞ for an empty front, 0 where there is no target.
+/// ∞ for an empty front, 0 for an empty target.
 pub fn igd_plus(front: Values, target: Values) -> Result<f64, Error> {
     front.same_space(target.n_objectives())?;
     let distance = |f: &[f64], t: &[f64]| -> f64 {
         let worse = f.iter().zip(t).map(|(f, t)| difference(*f, *t).max(0.0));
-        // Step by step, so that squares of very large and very small numbers do no harm.
+        // `hypot` step by step avoids overflow and underflow of squares.
         worse.fold(0.0, f64::hypot)
     };
     let nearest = |t| {
@@ -101,7 +101,7 @@ pub fn igd_plus(front: Values, target: Values) -> Result<f64, Error> {
     Ok(total / target.len().max(1) as f64)
 }
 
-/// a − b, and 0 for equal infinities.
+/// a − b, or 0 for equal infinities.
 fn difference(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { a - b }
 }
@@ -109,28 +109,29 @@ fn difference(a: f64, b: f64) -> f64 {
 /// How evenly a front covers its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Γ: the widest gap along any objective.
+    /// Γ: the largest hole along any objective.
     pub gamma: f64,
-    /// The widest gap as a share of its objective's range in the union.
+    /// The largest hole as a share of its objective's range in the union.
     pub scaled_gamma: f64,
-    /// Δ: how uneven the gaps are; 0 where all are alike and the extremes are reached.
+    /// Δ: how uneven the distances between neighbors are; 0 if all are equal and the front reaches
+    /// the extremes.
     pub delta: f64,
 }
 
 /// Γ and Δ of a front.
 ///
-/// The extremes that it ought to reach are those of the nondominated points of `union` for the
-/// objective with the widest range; with the front itself as `union`, its own. For each objective
-/// the front's values and the two extremes are sorted, and with M points there are M + 1 gaps
-/// δ₀ … δₘ:
+/// The extremes that the front should reach are those of the nondominated points of `union` along
+/// the objective with the widest range; pass the front itself as `union` to use its own extremes.
+/// For each objective, the front's values and the two extremes are sorted; M points have M + 1
+/// distances δ₀ … δₘ between neighbors:
 ///
-/// - Γ is the largest gap over all objectives;
+/// - Γ is the largest distance over all objectives;
 /// - Δ is the largest, over the objectives, of
 ///   (δ₀ + δₘ + Σ|δⱼ − δ̄|) / (δ₀ + δₘ + (M − 1) δ̄), the sum and the mean δ̄ over j = 1 … M − 1;
 ///   0/0 is 0.
 ///
-/// Points with an infinite value take no part. Without points, the one gap between the extremes is
-/// Γ, and Δ is 1; without extremes either, all are 0.
+/// Points with an infinite value are ignored. Without points, Γ is the distance between the
+/// extremes, and Δ is 1; without extremes, all values are 0.
 pub fn spread(front: Values, union: Values) -> Result<Spread, Error> {
     front.same_space(union.n_objectives())?;
     let finite = |values: Values| -> Vec<usize> {
@@ -155,14 +156,14 @@ pub fn spread(front: Values, union: Values) -> Result<Spread, Error> {
         let mut values: Vec<f64> = points.objective(objective).collect();
         values.extend(extremes.iter().flatten().map(|p| p[objective]));
         values.sort_unstable_by(f64::total_cmp);
-        let gaps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let widest = gaps.iter().copied().fold(0.0, f64::max);
+        let distances: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let widest = distances.iter().copied().fold(0.0, f64::max);
         spread.gamma = spread.gamma.max(widest);
-        // Halves, because gaps and ranges can be beyond the largest number.
+        // Halves, because distances and ranges can exceed the largest number.
         let halves = values.windows(2).map(|pair| pair[1] / 2.0 - pair[0] / 2.0);
         let share = ratio(halves.fold(0.0, f64::max), high / 2.0 - low / 2.0);
         spread.scaled_gamma = spread.scaled_gamma.max(share);
-        spread.delta = spread.delta.max(unevenness(&gaps));
+        spread.delta = spread.delta.max(unevenness(&distances));
     }
     Ok(spread)
 }
@@ -171,7 +172,7 @@ pub fn spread(front: Values, union: Values) -> Result<Spread, Error> {
 fn extremes<'a>(best: Values<'a>, ranges: &[(f64, f64)]) -> Option<[&'a [f64]; 2]> {
     let width = |objective: &usize| ranges[*objective].1 - ranges[*objective].0;
     let widest = (0..ranges.len()).max_by(|a, b| width(a).total_cmp(&width(b)).then(b.cmp(a)))?;
-    // Of equal ends the first in lexicographic order, whatever the order of the points.
+    // Of equal ends, take the first in lexicographic order, regardless of the order of the points.
     let by_value = |a: &&[f64], b: &&[f64]| {
         a[widest]
             .total_cmp(&b[widest])
@@ -180,19 +181,19 @@ fn extremes<'a>(best: Values<'a>, ranges: &[(f64, f64)]) -> Option<[&'a [f64]; 2
     Some([best.iter().min_by(by_value)?, best.iter().max_by(by_value)?])
 }
 
-/// Δ of one objective's gaps.
-fn unevenness(gaps: &[f64]) -> f64 {
-    let (outer, inner) = match gaps {
+/// Δ of one objective, from the distances between neighbors.
+fn unevenness(distances: &[f64]) -> f64 {
+    let (outer, inner) = match distances {
         [] => return 0.0,
         [only] => (*only, &[][..]),
         [first, inner @ .., last] => (first + last, inner),
     };
     let mean = inner.iter().sum::<f64>() / inner.len().max(1) as f64;
-    let deviation: f64 = inner.iter().map(|gap| (gap - mean).abs()).sum();
+    let deviation: f64 = inner.iter().map(|d| (d - mean).abs()).sum();
     ratio(outer + deviation, outer + mean * inner.len() as f64)
 }
 
-/// a / b, and 0/0 is 0.
+/// a / b, with 0/0 = 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a / b }
 }
@@ -209,18 +210,18 @@ mod tests {
     const LINE: [f64; 10] = [0.0, 4.0, 1.0, 3.0, 2.0, 2.0, 3.0, 1.0, 4.0, 0.0];
 
     #[test]
-    fn an_even_front_has_even_gaps() {
+    fn an_even_front_has_delta_zero() {
         let even = spread(of(&LINE), of(&LINE)).unwrap();
         assert_eq!(
             (even.gamma, even.scaled_gamma, even.delta),
             (1.0, 0.25, 0.0)
         );
-        // Without the middle the gap is 2; the mean of 1, 2, 1 is 4/3.
+        // Without the middle point, the hole is 2 wide; the mean of 1, 2, 1 is 4/3.
         let holed = [&LINE[..4], &LINE[6..]].concat();
         let holed = spread(of(&holed), of(&LINE)).unwrap();
         assert_eq!((holed.gamma, holed.scaled_gamma), (2.0, 0.5));
         assert!((holed.delta - (4.0 / 3.0) / 4.0).abs() < 1e-15);
-        // Without an end the gap before it counts as outer.
+        // Without an end, the distance to that extreme counts as outer.
         let short = spread(of(&LINE[..8]), of(&LINE)).unwrap();
         assert_eq!((short.gamma, short.delta), (1.0, 1.0 / 4.0));
         let own = spread(of(&LINE[..8]), of(&LINE[..8])).unwrap();
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_front_beside_one_that_is_better_by_one() {
+    fn indicators_of_a_front_and_one_that_is_better_by_one() {
         let worse: Vec<f64> = LINE.iter().map(|v| v + 1.0).collect();
         let (worse, line) = (of(&worse), of(&LINE));
         let union = [worse.as_slice(), line.as_slice()].concat();
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_are_pure_on_both_sides() {
+    fn tied_points_are_pure_in_both_fronts() {
         let union = [&LINE[..], &LINE[..4]].concat();
         assert_eq!(purity(of(&LINE), of(&union)), Ok(1.0));
         assert_eq!(purity(of(&LINE[..4]), of(&union)), Ok(1.0));
@@ -303,7 +304,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn purity_and_coverage_are_their_definitions(raw in prop::collection::vec(0_u8..6, 0..400), cut in 0_usize..60, m in 1_usize..6) {
+        fn purity_and_coverage_match_their_definitions(raw in prop::collection::vec(0_u8..6, 0..400), cut in 0_usize..60, m in 1_usize..6) {
             let n = raw.len() / m;
             let all: Vec<f64> = raw[..n * m].iter().map(|v| f64::from(*v)).collect();
             let (front, union) = (&all[..cut.min(n) * m], &all[..]);

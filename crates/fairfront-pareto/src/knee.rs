@@ -1,13 +1,15 @@
 use crate::spread::scaled;
 use crate::{Values, nondominated, ranges};
 
-/// Position of the knee: the point farthest below the straight line (for three or more objectives the
-/// plane) through the ends of the front, each value scaled to its range. Of equally far ones the first; dominated points and those with an infinite value take
-/// no part; `None` where nothing is left.
+/// Position of the knee: the point farthest below the straight line (for three or more objectives,
+/// the plane) through the ends of the front, with each value scaled to its range. Of equally far
+/// points the first counts; dominated points and points with an infinite value are ignored; `None`
+/// if no point is left.
 ///
-/// The extremes are the points where each objective is least. Where they span no plane, or one that
-/// does not fall in every direction (one point is best in two objectives, say), and on fronts of
-/// one or two points, the point with the smallest sum of scaled values is taken.
+/// The ends are the points where each objective is smallest. If they do not span a plane, or the
+/// plane does not fall in every direction (for example, because one point is best in two
+/// objectives), and on fronts of one or two points, the point with the smallest sum of scaled
+/// values is the knee.
 ///
 /// ```
 /// use fairfront_pareto::{Values, knee};
@@ -47,7 +49,8 @@ fn normal(scaled: Values) -> Option<Vec<f64>> {
         let least = scaled.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
         rows.push(least.iter().copied().chain([1.0]).collect());
     }
-    // Elimination with pivoting; what is 1e-9 of values up to 1 is 0 here.
+    // Gaussian elimination with pivoting; values have magnitude up to 1, so pivots below 1e-9 count
+    // as 0.
     for column in 0..m {
         let pivot = (column..m).max_by(|a, b| {
             let size = |row: &usize| rows[*row][column].abs();
@@ -90,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_degenerate_fronts_have_one_too() {
+    fn small_and_degenerate_fronts_have_a_knee() {
         assert_eq!(of(&[], 2), None);
         assert_eq!(of(&[f64::INFINITY, 1.0], 2), None);
         assert_eq!(of(&[3.0, 4.0], 2), Some(0));
@@ -99,12 +102,12 @@ mod tests {
         assert_eq!(of(&[2.0, 1.0], 1), Some(1));
         // A range wider than the largest number.
         assert_eq!(of(&[-1e308, 1.0, 0.0, 0.0, 1e308, -1.0], 2), Some(0));
-        // One point is best in the last two objectives: no plane falls in every direction.
+        // One point is best in the last two objectives, so that no plane falls in every direction.
         assert!(of(&[0.0, 9.0, 9.0, 1.0, 1.0, 1.0, 9.0, 0.0, 0.0], 3) == Some(1));
     }
 
     #[test]
-    fn in_three_objectives_the_plane_is_that_of_the_extremes() {
+    fn with_three_objectives_the_plane_goes_through_the_extremes() {
         // Extremes scaled to (0, 1, 1), (1, 0, 1), (1, 1, 0); n = (1, 1, 1)/2.
         let points = [
             0.0, 10.0, 10.0, 10.0, 0.0, 10.0, 10.0, 10.0, 0.0, 4.0, 4.0, 4.0, 5.0, 5.0, 3.0,
@@ -118,7 +121,7 @@ mod tests {
             let n = raw.len() / 2 * 2;
             let points: Vec<f64> = raw[..n].iter().map(|v| f64::from(*v)).collect();
             let found = of(&points, 2).unwrap();
-            // A power of two moves no rounding.
+            // Scaling by a power of two does not change rounding.
             let power = f64::from(1_u32 << factor);
             let scaled: Vec<f64> = points.chunks(2).flat_map(|p| [p[0] * power, p[1]]).collect();
             prop_assert_eq!(of(&scaled, 2), Some(found));

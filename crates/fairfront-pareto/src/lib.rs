@@ -1,16 +1,17 @@
-//! What can be said about points in objective space, all objectives to be minimised.
+//! Operations on points in objective space, with all objectives to be minimized.
 //!
-//! [`Values`] is a checked view of points in a slice; everything takes it, and is defined on every
-//! one: no points, one point, equal points, infinite values. Only NaN is refused, at the door.
-//! Nothing here knows what the objectives are, and nothing depends on another crate.
+//! [`Values`] is a checked view of points in a slice. All functions take it and are defined for
+//! every view: for no points, one point, equal points and infinite values. NaN is rejected when the
+//! view is created. The crate does not depend on the meaning of the objectives or on any other
+//! crate.
 //!
 //! | to … | use |
 //! | --- | --- |
 //! | compare two points | [`dominates`], [`weakly_dominates`], [`strictly_dominates`], [`dominates_within`] |
 //! | find the best points | [`nondominated`] |
-//! | have fewer points, well spread | [`thin`], [`select_spread`], [`holes`] |
-//! | judge one front | [`hypervolume`], [`contributions`], [`spread`], [`knee`] |
-//! | judge fronts side by side | [`purity`], [`purity_within`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
+//! | reduce the points to fewer, well-spread ones | [`thin`], [`select_spread`], [`holes`] |
+//! | assess one front | [`hypervolume`], [`contributions`], [`spread`], [`knee`] |
+//! | compare fronts | [`purity`], [`purity_within`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
 //!
 //! ```
 //! use fairfront_pareto::{Values, hypervolume, nondominated};

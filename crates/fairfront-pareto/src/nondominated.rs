@@ -3,15 +3,17 @@ use crate::order::{key, lexicographic};
 use crate::spread::scaled;
 use crate::staircase::Staircase;
 
-/// Points that are likely to dominate many, tried on every other before anything is sorted.
+/// Number of points that are likely to dominate many others; all others are compared with these
+/// before sorting.
 const CHAMPIONS: usize = 8;
-/// Up to so many points, each is compared with all kept ones.
+/// Up to this many points, each is compared with all points kept so far.
 const FEW: usize = 96;
 
-/// Positions of the points that no other dominates, increasing; of equal points the first.
+/// Positions of the points that no other point dominates, increasing; of equal points, only the
+/// first.
 ///
-/// O(n log n) for two and three objectives. For more, points are looked up in a k-d tree of those
-/// kept, which takes O(n²) at worst and far less on fronts.
+/// O(n log n) for two and three objectives. For more, a k-d tree holds the points kept so far,
+/// which takes O(n²) at worst and far less on fronts.
 ///
 /// ```
 /// use fairfront_pareto::{Values, nondominated};
@@ -25,7 +27,7 @@ pub fn nondominated(values: Values) -> Vec<usize> {
         .map(|i| (key(values.point(i)[0]), i))
         .collect();
     let m = values.n_objectives();
-    // Sorted lexicographically (then by position), no later point dominates an earlier one.
+    // In lexicographic order (then by position), no later point dominates an earlier one.
     order.sort_unstable_by(|a, b| {
         a.0.cmp(&b.0)
             .then_with(|| lexicographic(values.point(a.1), values.point(b.1)))
@@ -50,7 +52,7 @@ pub fn nondominated(values: Values) -> Vec<usize> {
             let mut under = Staircase::default();
             let is_new = |i: &usize| {
                 let p = values.point(*i);
-                // The staircase looks upwards.
+                // The staircase covers points below it, so the signs are flipped.
                 let new = !under.covers(-p[1], -p[2]);
                 if new {
                     under.raise(-p[1], -p[2]);
@@ -65,7 +67,7 @@ pub fn nondominated(values: Values) -> Vec<usize> {
     kept
 }
 
-/// The points that none of a few good ones dominates: where most points are dominated, this spares
+/// The points that none of a few good ones dominates. If most points are dominated, this avoids
 /// sorting them.
 pub(crate) fn survivors(values: Values) -> Vec<usize> {
     let n = values.len();
@@ -77,11 +79,11 @@ pub(crate) fn survivors(values: Values) -> Vec<usize> {
     let sum = |p: &[f64]| -> f64 {
         let share = p.iter().zip(&ranges).map(|(v, range)| scaled(*v, *range));
         let sum: f64 = share.sum();
-        // Infinities of both signs.
+        // NaN here is the sum of infinities of both signs.
         if sum.is_nan() { f64::INFINITY } else { sum }
     };
     let mut sums: Vec<(f64, usize)> = values.iter().map(sum).zip(0..n).collect();
-    // Any choice is right; that of the smallest sums is good.
+    // Any choice is correct; the smallest sums are a good one.
     sums.select_nth_unstable_by(CHAMPIONS, |a, b| a.0.total_cmp(&b.0));
     let champions: Vec<f64> = sums[..CHAMPIONS]
         .iter()
@@ -101,7 +103,7 @@ pub(crate) fn survivors(values: Values) -> Vec<usize> {
     (0..n).filter(|i| !dominated(values.point(*i))).collect()
 }
 
-/// The filter for four objectives and more, of points in lexicographic order.
+/// The filter for four or more objectives, for points in lexicographic order.
 fn by_tree(values: Values, order: &[usize]) -> Vec<usize> {
     let mut kept = Vec::new();
     if order.len() <= FEW {
@@ -114,7 +116,7 @@ fn by_tree(values: Values, order: &[usize]) -> Vec<usize> {
         }
         return kept;
     }
-    // The order has the first coordinate.
+    // The order takes care of the first coordinate.
     let mut tree = Tree::new(values, order, 1);
     for (rank, &i) in order.iter().enumerate() {
         if !tree.covers(values.point(i)) {
@@ -125,7 +127,7 @@ fn by_tree(values: Values, order: &[usize]) -> Vec<usize> {
     kept
 }
 
-/// Points that are asked whether they cover others.
+/// Finds out whether one of its points covers another point.
 pub(crate) struct Cover {
     tree: Tree,
 }
@@ -140,29 +142,30 @@ impl Cover {
         Self { tree }
     }
 
-    /// Whether one of the points is at least as good everywhere.
+    /// Whether one of the points is at least as good in every objective.
     pub(crate) fn covers(&self, point: &[f64]) -> bool {
         self.tree.covers(point)
     }
 }
 
-/// Points of a leaf.
+/// Number of points per leaf.
 const LEAF: usize = 8;
 
-/// A k-d tree over points known beforehand, which are put in one by one, and asked whether one of
-/// those put in is at least as good as another in every coordinate.
+/// A k-d tree over points known in advance, which are inserted one by one. It finds out whether an
+/// inserted point is at least as good as another point in every coordinate.
 ///
-/// The first `skipped` coordinates of the points take no part.
+/// The first `skipped` coordinates of the points are ignored.
 struct Tree {
     skipped: usize,
     d: usize,
-    /// For each node its smallest coordinates so far; node 1 is the root, 2i and 2i + 1 lie below i.
+    /// For each node, its smallest coordinates so far; node 1 is the root, nodes 2i and 2i + 1 are
+    /// the children of i.
     corners: Vec<f64>,
     /// Index of the first leaf among the nodes.
     first_leaf: usize,
-    /// For each leaf, coordinate by coordinate, those of its points; NaN until they are put in.
+    /// For each leaf, the coordinates of its points, coordinate by coordinate; NaN until inserted.
     leaves: Vec<[f64; LEAF]>,
-    /// Where each point belongs, by its rank.
+    /// The slot of each point, by its rank.
     slots: Vec<usize>,
 }
 
@@ -172,7 +175,7 @@ impl Tree {
         let n_leaves = order.len().div_ceil(LEAF).next_power_of_two();
         let mut slots = vec![0; order.len()];
         let mut ranks: Vec<usize> = (0..order.len()).collect();
-        // Ranges of ranks with their node and the coordinate to split at.
+        // Ranges of ranks, with their node and the coordinate to split along.
         let mut open = vec![(0, order.len(), 1, 0)];
         while let Some((start, end, node, axis)) = open.pop() {
             if node >= n_leaves {
@@ -181,7 +184,7 @@ impl Tree {
                 }
                 continue;
             }
-            // Halves of whole leaves, so that every leaf but the last of a branch is full.
+            // Splits at whole leaves, so that every leaf except the last of a branch is full.
             let middle = start + (end - start) / 2;
             let value = |rank: &usize| key(values.point(order[*rank])[axis + skipped]);
             if end - start > 1 {
@@ -280,7 +283,7 @@ mod tests {
 
     #[test]
     fn infinite_values_among_many() {
-        // More than a few points, so that every stage takes part.
+        // More than `FEW` points, so that every stage runs.
         for m in 2..6 {
             let steps = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY];
             let mut state = 7_u32;
@@ -295,9 +298,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_filter_is_the_definition(m in 1_usize..7, levels in 2_u8..40, raw in prop::collection::vec(any::<u8>(), 0..1_200)) {
+        fn the_filter_matches_the_definition(m in 1_usize..7, levels in 2_u8..40, raw in prop::collection::vec(any::<u8>(), 0..1_200)) {
             let n = raw.len() / m * m;
-            // Few different values, so that ties are frequent; n beyond and below what is few.
+            // Few different values, so that ties are frequent; n is above and below `FEW`.
             let points: Vec<f64> = raw[..n].iter().map(|v| f64::from(*v % levels)).collect();
             prop_assert_eq!(of(&points, m), brute_force(&points, m));
         }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// A whole number in the same order as the value; −0 and 0 have the same. Sorting whole numbers is
-/// faster than sorting floats.
+/// An integer in the same order as the value; −0 and 0 have the same key. Integers sort faster than
+/// floats.
 pub(crate) fn key(value: f64) -> u64 {
     // Adding 0 turns −0 into 0.
     let bits = (value + 0.0).to_bits();

@@ -1,20 +1,20 @@
 use crate::{Error, Values};
 
-/// Which results of a solver are the good ones.
+/// Which results of a solver are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// Times, evaluations, gaps.
+    /// For times, evaluations and optimality gaps.
     Smaller,
-    /// Purity, hypervolume: as if their reciprocals were compared.
+    /// For purity and hypervolume; compares their reciprocals.
     Larger,
 }
 
-/// Performance profiles after Dolan and Moré: for each solver the share of problems on which it is
+/// Performance profiles after Dolan and Moré: for each solver, the share of problems on which it is
 /// within a factor τ of the best solver.
 ///
 /// ```
 /// use fairfront_pareto::{Better, Profile, Values};
-/// // Two solvers on three problems: seconds.
+/// // Times in seconds of two solvers on three problems.
 /// let seconds = Values::new(&[1.0, 2.0, 4.0, 1.0, 3.0, 3.0], 2)?;
 /// let profile = Profile::new(seconds, Better::Smaller)?;
 /// assert_eq!(profile.share(0, 1.0), 2.0 / 3.0);
@@ -23,16 +23,18 @@ pub enum Better {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// For each solver its ratios to the best, increasing, one a problem.
+    /// For each solver, its ratios to the best solver, increasing, one per problem.
     ratios: Vec<Vec<f64>>,
 }
 
 impl Profile {
-    /// From results, one row a problem, one column a solver. None may be negative or NaN.
+    /// Creates profiles from results, one row per problem and one column per solver. No result may
+    /// be negative or NaN.
     ///
-    /// A result that is infinitely bad (∞ where smaller is better, 0 where larger is) means that
-    /// the solver failed: it is within no factor of the best, also where all failed. Where the best
-    /// is perfect (0, or ∞ where larger is better), those equal to it have ratio 1 and all others ∞.
+    /// A result that is infinitely bad (∞ if smaller is better, 0 if larger is better) means that
+    /// the solver failed. A failed solver is not within any factor of the best, even if all solvers
+    /// failed. If the best result is perfect (0, or ∞ if larger is better), results equal to it
+    /// have ratio 1 and all others ratio ∞.
     pub fn new(results: Values, better: Better) -> Result<Self, Error> {
         let n_solvers = results.n_objectives();
         if let Some(at) = results.as_slice().iter().position(|v| *v < 0.0) {
@@ -70,20 +72,20 @@ impl Profile {
         self.ratios.len()
     }
 
-    /// A solver's ratios to the best, increasing, one a problem; ∞ where it failed.
+    /// A solver's ratios to the best solver, increasing, one per problem; ∞ if it failed.
     pub fn ratios(&self, solver: usize) -> &[f64] {
         &self.ratios[solver]
     }
 
-    /// The share of problems on which a solver is within a factor `tau` of the best; 0 where there
-    /// are no problems.
+    /// The share of problems on which a solver is within a factor `tau` of the best; 0 without
+    /// problems.
     pub fn share(&self, solver: usize, tau: f64) -> f64 {
         let ratios = &self.ratios[solver];
         let within = ratios.partition_point(|r| *r <= tau && r.is_finite());
         within as f64 / ratios.len().max(1) as f64
     }
 
-    /// The steps of a solver's profile: from each of these τ on, it has this share.
+    /// The steps of a solver's profile as pairs of τ and the share from this τ on.
     pub fn steps(&self, solver: usize) -> Vec<(f64, f64)> {
         let mut taus: Vec<f64> = self.ratios[solver].clone();
         taus.retain(|tau| tau.is_finite());
@@ -105,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_perfect_results_have_a_rule() {
+    fn ratios_of_failures_and_perfect_results() {
         // One failure, both failed, one perfect, both perfect.
         let results = [UP, 2.0, UP, UP, 0.0, 3.0, 0.0, 0.0];
         let found = profile(&results, Better::Smaller);
         assert_eq!(found.ratios(0), [1.0, 1.0, UP, UP]);
         assert_eq!(found.ratios(1), [1.0, 1.0, UP, UP]);
         assert_eq!((found.share(0, 1.0), found.share(0, UP)), (0.5, 0.5));
-        // Where larger is better, 0 is failure and ∞ is perfect.
+        // If larger is better, 0 is a failure and ∞ is perfect.
         let results = [0.0, 2.0, 0.0, 0.0, UP, 3.0, 1.0, 4.0];
         let found = profile(&results, Better::Larger);
         assert_eq!(found.ratios(0), [1.0, 4.0, UP, UP]);
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_results_are_refused() {
+    fn negative_results_are_rejected() {
         let negative = Profile::new(
             Values::new(&[1.0, 2.0, 3.0, -1.0], 2).unwrap(),
             Better::Smaller,

@@ -1,8 +1,8 @@
 use crate::Values;
 use crate::order::lexicographic;
 
-/// Smallest and largest finite value of each objective over the points that lie inside `bound`
-/// (where one is given); `(0, 0)` where there is none.
+/// Smallest and largest finite value of each objective over the points inside `bound` (over all
+/// points without a bound); `(0, 0)` if there are no such points.
 pub fn ranges(values: Values, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
     let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); values.n_objectives()];
     for point in values {
@@ -21,9 +21,10 @@ pub fn ranges(values: Values, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
     ranges
 }
 
-/// Where a value lies in a range: 0 at its low end, 1 at its high one; 0 in a range of no width.
+/// The position of a value in a range: 0 at the low end, 1 at the high end; 0 if the range has no
+/// width.
 pub(crate) fn scaled(value: f64, (low, high): (f64, f64)) -> f64 {
-    // Halves, because the width of a range can be beyond the largest number.
+    // Halves, because the width of a range can exceed the largest number.
     let width = high / 2.0 - low / 2.0;
     match width > 0.0 {
         true => (value / 2.0 - low / 2.0) / width,
@@ -31,18 +32,18 @@ pub(crate) fn scaled(value: f64, (low, high): (f64, f64)) -> f64 {
     }
 }
 
-/// Positions of the points to keep when dense regions are thinned, increasing: the extremes of
-/// every objective stay, and a point goes when one that stays is nearer than `share` of the range
+/// Positions of the points to keep when dense regions are thinned, increasing. The extremes of
+/// every objective stay; a point is dropped if a kept point is closer than `share` of the range
 /// along *every* objective.
 ///
-/// `ranges` are those of [`ranges`].
+/// `ranges` come from [`ranges`].
 ///
 /// # Panics
 /// If there are fewer `ranges` than objectives.
 pub fn thin(values: Values, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
     assert!(
         ranges.len() >= values.n_objectives(),
-        "a range for each objective"
+        "one range per objective"
     );
     let n = values.len();
     let point = |i: usize| values.point(i);
@@ -59,7 +60,7 @@ pub fn thin(values: Values, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
     }
     kept.sort_unstable();
     kept.dedup();
-    // Kept points by their first value, so that only those within its width are looked at.
+    // Kept points are sorted by their first value, so that only those within reach are compared.
     let mut by_first: Vec<usize> = kept.clone();
     by_first.sort_by(|a, b| point(*a)[0].total_cmp(&point(*b)[0]));
     for i in 0..n {
@@ -85,21 +86,21 @@ pub fn thin(values: Values, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
     by_first
 }
 
-/// A gap along one objective between two points that follow each other.
+/// A hole along one objective between two consecutive points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hole {
-    /// Which objective.
+    /// Index of the objective.
     pub objective: usize,
-    /// Position of the point before the gap (smaller value).
+    /// Position of the point before the hole (smaller value).
     pub below: usize,
-    /// Position of the point behind it.
+    /// Position of the point after the hole.
     pub above: usize,
-    /// The gap as a share of the objective's range.
+    /// Width as a share of the objective's range.
     pub width: f64,
 }
 
-/// The `n` widest holes over all objectives, widest first; a pair of points counts once. Points
-/// outside `ranges` take no part.
+/// The `n` widest holes over all objectives, widest first; each pair of points counts once. Points
+/// outside `ranges` are ignored.
 pub fn holes(values: Values, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
     let mut found = Vec::new();
     let value = |i: usize, objective: usize| values.point(i)[objective];
@@ -134,15 +135,15 @@ pub fn holes(values: Values, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
     found
 }
 
-/// Positions of `n` well-spread points, increasing: the extremes first, then always the point
-/// farthest from those chosen, in values scaled by `ranges`; copies only when nothing else is left.
-/// O(n · number of points).
+/// Positions of `n` well-spread points, increasing: first the extremes, then repeatedly the point
+/// farthest from those chosen, in values scaled by `ranges`; copies of chosen points come last. O(n
+/// · number of points).
 ///
 /// # Panics
 /// If there are fewer `ranges` than objectives.
 pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usize> {
     let (total, m) = (values.len(), values.n_objectives());
-    assert!(ranges.len() >= m, "a range for each objective");
+    assert!(ranges.len() >= m, "one range per objective");
     if n >= total {
         return (0..total).collect();
     }
@@ -150,7 +151,7 @@ pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usi
         .iter()
         .flat_map(|p| {
             p.iter().zip(ranges).map(|(v, range)| {
-                // Infinite values are far away, but at a distance.
+                // Infinite values must have a finite distance.
                 scaled(*v, *range).clamp(-1e6, 1e6)
             })
         })
@@ -172,7 +173,7 @@ pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usi
         }
     };
     for objective in 0..m {
-        // Of equal ends the best in the other objectives.
+        // Of equal ends, take the one that is best in the other objectives.
         let by_value = |a: &usize, b: &usize| {
             let (a, b) = (point(*a), point(*b));
             a[objective]
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_leave_out_what_is_beyond_the_bound() {
+    fn ranges_ignore_points_beyond_the_bound() {
         let points = [0.0, 1.0, 1.0, 0.0, 9.0, 9.0, f64::INFINITY, 0.0];
         assert_eq!(ranges(of(&points), None), [(0.0, 9.0), (0.0, 9.0)]);
         assert_eq!(
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_found_widest_first() {
+    fn holes_are_sorted_widest_first() {
         let points = [0.0, 1.0, 0.1, 0.9, 0.7, 0.3, 1.0, 0.0];
         let found = holes(of(&points), &ranges(of(&points), None), 2);
         assert_eq!(
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn infinite_values_are_no_obstacle() {
+    fn infinite_values_are_allowed() {
         let points = [
             0.0,
             1.0,

@@ -1,27 +1,29 @@
-/// The part of the plane under some points: all (a, b) with a ≤ x and b ≤ y for one of them.
+/// The part of the plane below some points: all (a, b) with a ≤ x and b ≤ y for at least one of
+/// them.
 ///
-/// Only the points on its edge are kept, by increasing x and so by decreasing y. They lie in chunks,
-/// so that putting one in moves few of the others. O(log n + chunk + points covered) an insertion.
+/// Only the points on its edge are kept, by increasing x and so by decreasing y. They are stored in
+/// chunks, so that an insertion moves few of the others. An insertion takes O(log n + chunk +
+/// points covered).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Staircase {
-    /// None of them empty.
+    /// No chunk is empty.
     chunks: Vec<Vec<(f64, f64)>>,
 }
 
 const CHUNK: usize = 256;
 
 impl Staircase {
-    /// Whether the point lies under the edge or on it.
+    /// Whether the point lies below the edge or on it.
     pub(crate) fn covers(&self, x: f64, y: f64) -> bool {
         let (chunk, at) = self.first_from(x);
         let step = self.chunks.get(chunk).map(|steps| steps[at]);
         step.is_some_and(|step| step.1 >= y)
     }
 
-    /// Puts in a point that is not covered, and says how much area between the axes it adds.
+    /// Inserts a point that is not covered, and returns the area between the axes that it adds.
     pub(crate) fn raise(&mut self, x: f64, y: f64) -> f64 {
         let (mut chunk, mut at) = self.first_from(x);
-        // The height right of the point, and the steps from there to the left that it covers.
+        // The height to the right of the point, then the covered steps from there to the left.
         let right = self.chunks.get(chunk).map(|steps| steps[at]);
         let equal = right.filter(|step| step.0 == x);
         let mut floor = match equal {
@@ -60,14 +62,14 @@ impl Staircase {
         };
         area += (edge - left) * (y - floor);
         let last = self.insert(chunk, at, (x, y));
-        // Whatever was swept away lies right behind.
+        // The emptied chunks come directly after the last one touched.
         let empty = self.chunks[last + 1..].iter().take_while(|c| c.is_empty());
         let n_empty = empty.count();
         self.chunks.drain(last + 1..last + 1 + n_empty);
         area
     }
 
-    /// Puts a step at its place, and says which chunk ends up last of those it touched.
+    /// Inserts a step at its place, and returns the last chunk that it touched.
     fn insert(&mut self, chunk: usize, at: usize, step: (f64, f64)) -> usize {
         match self.chunks.get_mut(chunk) {
             None => self.chunks.push(vec![step]),
@@ -83,8 +85,8 @@ impl Staircase {
         chunk
     }
 
-    /// Where the first step with this x or a larger one is, as chunk and place in it; behind the
-    /// last chunk where there is none.
+    /// The chunk and the position in it of the first step with this x or a larger one; the index
+    /// after the last chunk if there is no such step.
     fn first_from(&self, x: f64) -> (usize, usize) {
         let chunk = self
             .chunks
@@ -97,7 +99,7 @@ impl Staircase {
     }
 }
 
-/// Adds the strip between a covered step and what lies right of it.
+/// Adds the strip between a covered step and the part to its right.
 fn floor_to(area: &mut f64, edge: &mut f64, floor: &mut f64, step: (f64, f64), y: f64) {
     *area += (*edge - step.0) * (y - *floor);
     (*edge, *floor) = step;
@@ -110,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn areas_are_those_of_counted_squares(points in prop::collection::vec((1_usize..20, 1_usize..20), 0..60)) {
+        fn areas_equal_counted_squares(points in prop::collection::vec((1_usize..20, 1_usize..20), 0..60)) {
             let mut squares = [[false; 20]; 20];
             let mut staircase = Staircase::default();
             for (x, y) in points {
@@ -128,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn many_steps_are_split_into_chunks_and_swept_away() {
+    fn many_steps_are_split_into_chunks_and_removed() {
         let mut staircase = Staircase::default();
         let n = 2_000_usize;
         let mut area = 0.0;
-        // A long edge, filled in an order that jumps about.
+        // A long edge, filled in a scattered order.
         for i in (0..n).map(|i| i * 7_919 % n) {
             let (x, y) = (i as f64 + 1.0, (n - i) as f64);
             assert!(!staircase.covers(x, y));

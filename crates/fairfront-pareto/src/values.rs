@@ -1,7 +1,7 @@
 use crate::Error;
 
-/// Objective values of some points, checked: `m` to a point, one point after the other, none of
-/// them NaN. Infinities are fine.
+/// Checked objective values of some points: `m` values per point, one point after the other,
+/// without NaN. Infinities are allowed.
 ///
 /// ```
 /// use fairfront_pareto::{Error, Values};
@@ -17,7 +17,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Values that are `m` to a point.
+    /// Creates a view of `data` with `m` values per point.
     pub fn new(data: &'a [f64], m: usize) -> Result<Self, Error> {
         if m == 0 || !data.len().is_multiple_of(m) {
             return Err(Error::Shape {
@@ -34,7 +34,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Values known to be whole and without NaN, because they come from checked ones.
+    /// Values known to form whole points without NaN, because they come from checked values.
     pub(crate) fn checked(data: &'a [f64], m: usize) -> Self {
         debug_assert!(Self::new(data, m).is_ok(), "derived from checked values");
         Self { data, m }
@@ -45,7 +45,7 @@ impl<'a> Values<'a> {
         self.data.len() / self.m
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(self) -> bool {
         self.data.is_empty()
     }
@@ -60,7 +60,7 @@ impl<'a> Values<'a> {
         &self.data[index * self.m..(index + 1) * self.m]
     }
 
-    /// The points in order.
+    /// Iterates over the points in order.
     pub fn iter(self) -> std::slice::ChunksExact<'a, f64> {
         self.data.chunks_exact(self.m)
     }
@@ -84,7 +84,7 @@ impl<'a> Values<'a> {
         selected
     }
 
-    /// Fails unless `other` has as many objectives.
+    /// Fails unless `other` equals the number of objectives.
     pub(crate) fn same_space(self, other: usize) -> Result<(), Error> {
         match self.m == other {
             true => Ok(()),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_point_is_refused_with_its_place() {
+    fn invalid_points_are_rejected_with_their_position() {
         let of = |data: &[f64], m| Values::new(data, m).map(Values::len);
         assert_eq!(of(&[], 3), Ok(0));
         assert_eq!(of(&[f64::INFINITY, -f64::INFINITY], 1), Ok(2));

@@ -1,4 +1,4 @@
-//! Values over a count, as lines.
+//! Line plots of values by batch, round or another count.
 
 use std::fmt::Write;
 
@@ -12,26 +12,27 @@ use crate::trace::Trace;
 /// Width and height of the frame, in pixels.
 const FRAME: (f64, f64) = (560.0, 320.0);
 
-/// Values over a count with a name.
+/// A named line of a plot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line<'a> {
-    /// What the legend calls it; shortened in the middle where it is long.
+    /// The name in the legend; a long name is shortened in the middle.
     pub name: &'a str,
-    /// Counts and values. They are joined in the order of the counts. Where a count or value is
-    /// infinite, beyond ±1e300 or not a number the line is interrupted, and the legend says how often
-    /// and why.
+    /// Counts and values, joined in the order of the counts. A count or value that is infinite,
+    /// beyond ±1e300 or not a number interrupts the line; the legend shows how many there are of
+    /// each kind.
     pub points: &'a [(f64, f64)],
 }
 
-/// Values over a count, such as the hypervolume by batch of a stream or by round of a solver.
+/// A line plot of values by count, such as the hypervolume by batch of a stream or by round of a
+/// solver.
 ///
-/// Both axes are linear and cover all finite points; the vertical one need not begin at 0. The numbers
-/// below the picture are whole. Lines of up to 40 points have a marker on each, longer ones none. Of
-/// more than 1,000 points those are drawn that can be seen: the first, the lowest, the highest and the
-/// last of every pixel's width, so that no peak is lost and the file stays small. A gap inside such a
-/// width is closed.
+/// Both axes are linear and cover all finite points; the vertical axis need not begin at 0. The
+/// ticks of the horizontal axis are whole numbers. Lines of up to 40 points have a marker on each
+/// point; longer lines have no markers. Lines of more than 1,000 points are thinned to the first,
+/// the lowest, the highest and the last point in each pixel column. This keeps all peaks and a
+/// small file; gaps inside a pixel column are closed.
 ///
-/// Eight lines have different colours, the next eight the same ones with dashes.
+/// The first eight lines have different colors; the next eight repeat the colors with dashes.
 ///
 /// ```
 /// use fairfront_report::{Curve, Line};
@@ -51,19 +52,19 @@ pub struct Line<'a> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
-    /// What is counted: `batch`, `round`.
+    /// The name of the count: `batch`, `round`.
     pub x: String,
-    /// What the values are, with their unit.
+    /// The name of the values, with their unit.
     pub y: String,
-    /// What is drawn, in the order of the legend; later lines lie above earlier ones.
+    /// The lines in the order of the legend; later lines are drawn on top of earlier ones.
     pub lines: Vec<Line<'a>>,
 }
 
 impl Curve<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
-    /// no points, one point, equal values, names with any characters.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid: no points, one point, equal values, names with any characters.
     ///
     /// The cost is about that of sorting the points of each line.
     pub fn to_svg(&self) -> String {
@@ -108,7 +109,7 @@ impl Curve<'_> {
         for trace in traces.iter().filter(|t| t.n_points > 0) {
             trace.draw(&mut svg, place);
         }
-        // Above all lines, and none hides another.
+        // Markers are drawn above all lines; no marker hides another.
         for ink in [Ink::Ground, Ink::Rings] {
             for (trace, at) in traces.iter().zip(&marks).filter(|(_, at)| !at.is_empty()) {
                 let name = (ink == Ink::Rings).then_some(shown_name(trace.name));
@@ -120,7 +121,7 @@ impl Curve<'_> {
         svg.finish()
     }
 
-    /// The title, or what the picture shows where there is none.
+    /// The title, or a default from the names of the axes.
     fn name(&self) -> String {
         match self.title.trim() {
             "" => format!("{} by {}", self.values(), self.counts()),
@@ -142,7 +143,7 @@ impl Curve<'_> {
         }
     }
 
-    /// The picture in words.
+    /// The description for screen readers.
     fn describe(&self, traces: &[Trace]) -> String {
         let mut text = format!("Line plot of {} by {}.", self.values(), self.counts());
         text += " Lines:";
@@ -197,11 +198,11 @@ mod tests {
         counts.zip(values).collect()
     }
 
-    /// The positions of every run of the first line behind the legend, from path data.
+    /// The positions of every run of the first line after the legend, from path data.
     fn runs(svg: &str) -> Vec<Vec<Position>> {
         let paths = svg.split("<path d=\"").skip(1);
         let data = paths.filter(|p| p.contains("stroke-linejoin") && p.contains('M'));
-        // The first is the legend's.
+        // The first path belongs to the legend.
         let Some(path) = data.filter_map(|p| p.split('"').next()).nth(1) else {
             return Vec::new();
         };
@@ -232,13 +233,14 @@ mod tests {
         assert_eq!(drawn.len(), 1);
         let (left, bottom) = drawn[0][0];
         for (i, (at, value)) in drawn[0].iter().zip(values).enumerate() {
-            // The frame is 5,600 by 3,200 tenths of a pixel, with 4 % of the range free on every side.
+            // The frame is 5,600 by 3,200 tenths of a pixel, with 4% of the range free on every
+            // side.
             let expected = left as f64 + i as f64 / 4.0 * 5600.0 / 1.08;
             assert!((at.0 as f64 - expected).abs() <= 1.0, "{drawn:?}");
             let expected = bottom as f64 - (value - 0.5) * 3200.0 / 1.08;
             assert!((at.1 as f64 - expected).abs() <= 1.0, "{drawn:?}");
         }
-        // Any order of the points is the same picture.
+        // The order of the points does not matter.
         let mut shuffled = counted(values);
         shuffled.swap(0, 3);
         shuffled.swap(1, 4);
@@ -248,7 +250,7 @@ mod tests {
     #[test]
     fn few_points_have_markers_and_many_have_none() {
         let constant = |n: usize| draw(&[&counted(vec![0.5; n])]);
-        // Each is written twice, white and as an outline, and there is one in the legend.
+        // Each marker is written twice, in white and as an outline; the legend has one more.
         for n in [1, 2, 40] {
             assert_eq!(markers(&constant(n)), 2 * (n + 1));
         }
@@ -258,18 +260,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_interrupts_the_line() {
+    fn points_that_are_not_finite_interrupt_the_line() {
         let gap = [0.1, 0.2, f64::NAN, 0.3, f64::INFINITY, 0.4, 0.5, -1e301];
         let mut points = counted(gap);
         let svg = draw(&[&points]);
         assert!(svg.contains("5 points, 2 not finite, 1 beyond ±1e300<"));
-        // The point between two gaps is a marker alone.
+        // The point between two gaps is a marker without a line.
         assert_eq!(runs(&svg).iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(markers(&svg), 2 * (5 + 1));
-        // So does a count that is none.
+        // A count that is not a number also interrupts the line.
         points[2] = (f64::NAN, 0.25);
         assert_eq!(runs(&draw(&[&points])), runs(&svg));
-        // In a line without markers such a point is a dot.
+        // In a line without markers, an isolated point is a dot.
         let mut long = vec![0.5; 60];
         (long[29], long[31]) = (f64::NAN, f64::NAN);
         let svg = draw(&[&counted(long)]);
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_said() {
+    fn empty_figures_say_that_there_are_no_points() {
         let absent = [(1.0, f64::NAN), (f64::INFINITY, 1.0)];
         let cases: [&[&[(f64, f64)]]; 3] = [&[], &[&[]], &[&absent]];
         for lines in cases {
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_however_they_look() {
+    fn names_are_escaped_and_shortened() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
@@ -335,9 +337,9 @@ mod tests {
         assert!(svg.contains("200,000 points"));
         let ys: Vec<i64> = runs(&svg).concat().iter().map(|p| p.1).collect();
         let (low, high) = (ys.iter().min().unwrap(), ys.iter().max().unwrap());
-        // From the one to the other is all of the frame but its margins.
+        // From one peak to the other is the whole frame except its margins.
         assert!((high - low - 2_963).abs() <= 1, "{low} {high}");
-        // Nor does a gap at every other point make it large.
+        // A gap at every other point does not make the file large either.
         let gaps = (0..n).map(|i| {
             if i % 2 == 0 {
                 f64::NAN
@@ -360,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_input_gives_a_well_formed_picture(
+        fn any_input_gives_a_well_formed_figure(
             names in prop::array::uniform3(any::<String>()),
             lines in prop::collection::vec(
                 (any::<String>(), prop::collection::vec((value(), value()), 0..12), 1..120_usize),

@@ -1,4 +1,4 @@
-//! What every figure is made of: panels with axes, and markers in them.
+//! The elements of every figure: panels with axes, and the markers and lines in them.
 
 use std::fmt::Write;
 
@@ -8,24 +8,22 @@ use crate::svg::Svg;
 use crate::text::{shorten, width};
 
 pub(crate) const INK: &str = "#222222";
-pub(crate) const GREY: &str = "#666666";
-pub(crate) const FRAME_COLOUR: &str = "#8a8a8a";
+pub(crate) const GRAY: &str = "#666666";
+pub(crate) const FRAME_COLOR: &str = "#8a8a8a";
 pub(crate) const GRID: &str = "#e6e6e6";
 
 /// Font size of ticks.
 pub(crate) const TICK_SIZE: f64 = 11.0;
-/// Of names of axes that are too long otherwise.
+/// Font size of axis names that are too long for [`TEXT_SIZE`].
 const SMALL_SIZE: f64 = 10.0;
-/// Font size of everything else but titles.
+/// Font size of all other text except titles.
 pub(crate) const TEXT_SIZE: f64 = 12.0;
 
-/// One objective: what it is called and how its values become positions.
+/// One objective: its name, and how its values become positions.
 pub(crate) struct Axis<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
-    /// What else is said beside the name, in grey and never shortened; may be empty.
+    /// A gray note next to the name, never shortened; may be empty.
     pub(crate) note: &'a str,
-    /// Its scale.
     pub(crate) scale: Scale,
 }
 
@@ -35,8 +33,8 @@ impl Axis<'_> {
         self.scale.ticks(if height < 300.0 { 6 } else { 8 })
     }
 
-    /// Ticks for a horizontal axis, as many as have room for their labels; if even few have not, some
-    /// labels are empty.
+    /// Ticks for a horizontal axis, as many as have room for their labels. If even a few labels do
+    /// not fit, some are left empty.
     fn horizontal_ticks(&self, room: f64) -> Vec<Tick> {
         let crowding = |ticks: &[Tick]| {
             let widest = ticks.iter().map(|t| width(&t.label, TICK_SIZE));
@@ -63,7 +61,7 @@ impl Axis<'_> {
     }
 }
 
-/// Where a panel draws its points, in pixels.
+/// The area in which a panel draws its points, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     pub(crate) left: f64,
@@ -85,7 +83,7 @@ impl Frame {
         )
     }
 
-    /// Grid, frame, ticks and names; without `y`, nothing is beside the panel.
+    /// Draws grid, frame, ticks and names; without `y`, nothing to the left of the panel.
     pub(crate) fn draw(&self, svg: &mut Svg, x: &Axis, y: Option<&Axis>) {
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         let columns = x.horizontal_ticks(self.width);
@@ -110,19 +108,19 @@ impl Frame {
             .end();
         svg.tag("path")
             .set("d", &marks[..])
-            .set("stroke", FRAME_COLOUR)
+            .set("stroke", FRAME_COLOR)
             .end();
         svg.tag("rect")
             .at(self.left, self.top)
             .set("width", self.width)
             .set("height", self.height)
             .set("fill", "none")
-            .set("stroke", FRAME_COLOUR)
+            .set("stroke", FRAME_COLOR)
             .end();
 
         svg.tag("g")
             .set("font-size", TICK_SIZE)
-            .set("fill", GREY)
+            .set("fill", GRAY)
             .set("text-anchor", "middle")
             .open();
         for tick in columns.iter().filter(|t| !t.label.is_empty()) {
@@ -133,7 +131,7 @@ impl Frame {
         svg.close();
         svg.tag("g")
             .set("font-size", TICK_SIZE)
-            .set("fill", GREY)
+            .set("fill", GRAY)
             .set("text-anchor", "end")
             .open();
         for tick in &rows {
@@ -159,7 +157,7 @@ impl Frame {
         }
     }
 
-    /// Says that there is nothing to draw.
+    /// Writes "no points" in the middle of the frame.
     pub(crate) fn draw_empty(&self, svg: &mut Svg) {
         svg.tag("text")
             .at(
@@ -168,11 +166,11 @@ impl Frame {
             )
             .set("text-anchor", "middle")
             .set("font-size", TEXT_SIZE)
-            .set("fill", GREY)
+            .set("fill", GRAY)
             .text("no points");
     }
 
-    /// Room beside a frame for the ticks and name of a vertical axis.
+    /// Room to the left of a frame for the ticks and name of a vertical axis.
     pub(crate) fn beside(axis: &Axis, height: f64) -> f64 {
         let ticks = axis.vertical_ticks(height);
         let widest = ticks.iter().map(|t| width(&t.label, TICK_SIZE));
@@ -198,13 +196,13 @@ impl Frame {
             .set("fill", INK);
         match note {
             "" => text.text(&short),
-            note => text.text_and_note(&short, note, GREY),
+            note => text.text_and_note(&short, note, GRAY),
         }
         svg.close();
     }
 }
 
-/// Opens a group, with a name that shows when the mouse is over it.
+/// Opens a group, with a name that appears when the pointer is over it.
 pub(crate) fn named_group(svg: &mut Svg, name: Option<&str>, transform: Option<&str>) {
     let group = svg.tag("g");
     match transform {
@@ -221,17 +219,17 @@ pub(crate) fn named_group(svg: &mut Svg, name: Option<&str>, transform: Option<&
 pub(crate) enum Ink {
     /// Dots of this diameter in tenths of a pixel, translucent.
     Dots(i64),
-    /// Outlines with a breath of colour inside: what lies below can be seen.
+    /// Outlines with a translucent fill, so that markers below stay visible.
     Outlines,
-    /// Outlines on white, which stand out from what lies below.
+    /// Outlines filled with white, which stand out from the dots below.
     Signs,
-    /// White without an outline: it hides the line below a marker.
+    /// White without an outline, which hides the line below a marker.
     Ground,
-    /// Outlines with nothing inside, so that markers at the same place are all seen.
+    /// Outlines without a fill, so that all markers at the same position are visible.
     Rings,
 }
 
-/// Draws a series' markers; to be called inside a group of [`tenths`].
+/// Draws the markers of a series; call it inside a group of [`tenths`].
 pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, at: &[Position]) {
     if at.is_empty() {
         return;
@@ -257,7 +255,7 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
         tag.set("fill", "#ffffff").end();
         return;
     }
-    let tag = tag.set("stroke", marker.colour);
+    let tag = tag.set("stroke", marker.color);
     match ink {
         Ink::Dots(diameter) => tag
             .set("stroke-width", diameter as f64)
@@ -267,7 +265,7 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
         Ink::Outlines => tag
             .set("stroke-width", 11.0)
             .set("stroke-opacity", 0.9)
-            .set("fill", marker.colour)
+            .set("fill", marker.color)
             .set("fill-opacity", 0.2)
             .end(),
         Ink::Signs => tag.set("stroke-width", 15.0).set("fill", "#ffffff").end(),
@@ -275,19 +273,19 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
     }
 }
 
-/// How a line looks.
+/// The style of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LineStyle {
     pub(crate) marker: Marker,
     /// In tenths of a pixel.
     pub(crate) width: f64,
-    /// Lengths of dashes and gaps in tenths of a pixel; none where it is solid.
+    /// Lengths of dashes and gaps in tenths of a pixel; `None` for a solid line.
     dashes: Option<&'static str>,
 }
 
 impl LineStyle {
-    /// The style of line number `index`: colours repeat after eight, and the next eight lines have
-    /// other dashes.
+    /// The style of line number `index`: colors repeat after eight lines, and the next eight lines
+    /// have other dashes.
     pub(crate) fn of(index: usize) -> Self {
         const DASHES: [Option<&str>; 4] =
             [None, Some("70 40"), Some("15 35"), Some("120 35 15 35")];
@@ -299,12 +297,12 @@ impl LineStyle {
     }
 }
 
-/// Draws a line of several runs; to be called inside a group of [`tenths`].
+/// Draws a line of several runs; call it inside a group of [`tenths`].
 pub(crate) fn draw_line(svg: &mut Svg, style: LineStyle, runs: &[Vec<Position>]) {
     let tag = svg
         .tag("path")
         .set("d", &line_path(runs)[..])
-        .set("stroke", style.marker.colour)
+        .set("stroke", style.marker.color)
         .set("stroke-width", style.width)
         .set("stroke-linejoin", "round");
     match style.dashes {

@@ -1,10 +1,10 @@
-//! Panels with axes of their own, row by row.
+//! Panels with their own axes, row by row.
 
-use crate::figure::{Axis, Frame, GREY, INK, TEXT_SIZE, named_group};
+use crate::figure::{Axis, Frame, GRAY, INK, TEXT_SIZE, named_group};
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
-/// The size of panels and where they are.
+/// The sizes and positions of panels.
 pub(crate) struct Grid {
     n_panels: usize,
     columns: usize,
@@ -17,7 +17,8 @@ impl Grid {
     /// Room above a frame for its title.
     const ABOVE: f64 = 24.0;
     const GAP: f64 = 22.0;
-    /// This many panels are large; more are three in a row, so small that a page of text can show them.
+    /// Up to this many panels are large. More panels are smaller, three per row, to fit the width
+    /// of a printed page.
     const MOST_LARGE: usize = 4;
 
     /// A grid for panels with these vertical axes.
@@ -41,7 +42,7 @@ impl Grid {
         }
     }
 
-    /// Whether so many panels have no room for notes beside the names of their axes.
+    /// Whether so many panels are too small for notes next to the names of their axes.
     pub(crate) fn is_small(n_panels: usize) -> bool {
         n_panels > Self::MOST_LARGE
     }
@@ -58,13 +59,13 @@ impl Grid {
         self.frame.0 + (self.columns - 1) as f64 * self.cell().0
     }
 
-    /// Of all panels with their titles, ticks and names.
+    /// The height of all panels with their titles, ticks and names.
     pub(crate) fn height(&self) -> f64 {
         let rows = self.n_panels.div_ceil(self.columns) as f64;
         (rows * self.cell().1 - Self::GAP).max(0.0)
     }
 
-    /// Where a panel draws, in a grid that begins here.
+    /// The frame of a panel, in a grid with this left and top edge.
     pub(crate) fn frame(&self, index: usize, left: f64, top: f64) -> Frame {
         let cell = self.cell();
         Frame {
@@ -76,7 +77,7 @@ impl Grid {
     }
 }
 
-/// The title of a panel with its letter; one panel alone has none.
+/// The title of a panel with its letter; a single panel has no letter.
 pub(crate) fn lettered(index: usize, n_panels: usize, title: &str) -> String {
     let title = title.trim();
     match (n_panels, u8::try_from(index)) {
@@ -86,7 +87,7 @@ pub(crate) fn lettered(index: usize, n_panels: usize, title: &str) -> String {
     }
 }
 
-/// What a panel is called, and what is missing in it.
+/// Draws the title of a panel, with a gray note.
 pub(crate) fn draw_title(svg: &mut Svg, frame: Frame, title: &str, note: &str) {
     const BOLD: f64 = 1.1;
     let taken = match note {
@@ -106,7 +107,7 @@ pub(crate) fn draw_title(svg: &mut Svg, frame: Frame, title: &str, note: &str) {
         .set("fill", INK);
     match note {
         "" => text.text(&short),
-        note => text.text_and_note(&short, note, GREY),
+        note => text.text_and_note(&short, note, GRAY),
     }
     svg.close();
 }

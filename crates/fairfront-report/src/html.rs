@@ -1,7 +1,8 @@
-//! The interactive report: one HTML file that asks nothing of any server.
+//! The interactive report: one HTML file that makes no network requests.
 //!
-//! Script and style are built from `web/` and lie beside this file; the data goes into a block that no
-//! browser executes, and the policy of the page allows this one script, this one style and no request.
+//! Script and style are built from `web/src` into `web/dist`. The data goes into a block that
+//! browsers do not execute. The content security policy allows this script and this style, and no
+//! requests.
 
 use std::fmt::Write as _;
 
@@ -11,89 +12,90 @@ use sha2::{Digest, Sha256};
 const SCRIPT: &str = include_str!("../web/dist/report.js");
 const STYLE: &str = include_str!("../web/dist/report.css");
 
-/// What the page shows of a run.
+/// The data of a run that its report shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageData {
-    /// The run's folder, as it was named.
+    /// The name of the run's folder, as passed to the command.
     pub name: String,
-    /// By what the front was judged: `measures` or `objectives`.
+    /// The values that the front compares: `measures` or `objectives`.
     pub front_in: String,
-    /// The measures it was judged by; empty where there are none.
+    /// The measures that match the objectives; empty if there are none.
     pub measures: Vec<String>,
-    /// Objectives and measures of all points.
+    /// Objectives and measures of all models.
     pub columns: Vec<PageColumn>,
-    /// Feature names in the order of the parameters; the intercept comes last.
+    /// Feature names in the order of the parameters, without the intercept.
     pub features: Vec<String>,
-    /// Parameters of each point.
+    /// Parameters of each model; the intercept comes last.
     pub params: Vec<Numbers>,
-    /// Those of the unmitigated model.
+    /// Parameters of the unmitigated model.
     pub unmitigated_params: Numbers,
     /// The sensitive attributes.
     pub attributes: Vec<PageAttribute>,
-    /// Columns that are features before encoding.
+    /// Columns that are features, before encoding.
     pub inputs: Vec<String>,
-    /// The model that the page opens at.
+    /// The model that the report shows first.
     pub opening: PageOpening,
     /// Uses of the certifying rows: requirements, how they were tested, and the certified models.
     pub certificates: Vec<serde_json::Value>,
-    /// What is shown where the address asks for nothing: requirements, rule, axes, as the address has them.
+    /// The selection to show if the address has none: requirements, rule and axes, written as in
+    /// the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// What is the same in all model files.
+    /// The parts that all model files have in common.
     pub model: ModelText,
-    /// What the run says of itself: solver, settings, rows, notices.
+    /// Facts about the run: solver, settings, rows, warnings and notes.
     pub run: serde_json::Value,
 }
 
-/// The model that a page opens at.
+/// The model that a report shows first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PageOpening {
-    /// Its id; `None` is the unmitigated model.
-    pub model: Option<usize>,
-    /// Why, in a sentence without its end.
+    /// The id of the model; `None` for the unmitigated model.
+    pub model_id: Option<usize>,
+    /// The reason, as a sentence without capital and period.
     pub reason: String,
 }
 
-/// A column of the front's table.
+/// A column of the front.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageColumn {
-    /// As in `front.parquet`.
+    /// The name, as in `front.parquet`.
     pub name: String,
-    /// One for each point; one for all where they are the same.
+    /// One value per model.
     pub values: Numbers,
-    /// Of the unmitigated model, where it has this column.
+    /// The value of the unmitigated model, if it has this column.
     pub unmitigated: Number,
 }
 
 /// A sensitive attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PageAttribute {
-    /// As columns of the front have it.
+    /// The name, as in the columns of the front.
     pub name: String,
     /// Its groups.
     pub groups: Vec<String>,
 }
 
-/// The text of a model file, cut where it differs from point to point.
+/// The text of a model file, cut where it differs from model to model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelText {
-    /// What comes before the intercept and the coefficients.
+    /// The text before the intercept and the coefficients.
     pub opening: String,
-    /// What comes between these and the values.
+    /// The text between the calibration and the values.
     pub middle: String,
-    /// What comes between the values and the point's id.
+    /// The text between the values and the model id.
     pub origin: String,
-    /// What comes after the id.
+    /// The text after the model id.
     pub closing: String,
 }
 
-/// A number, or none; written as short as it can be read back exactly.
+/// A number or a missing value, written with as few digits as give the same number when read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub Option<f64>);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Whole numbers that a double holds exactly need no fraction; minus zero has no other way.
+        // Whole numbers that a double holds exactly need no fraction, except minus zero.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match self.0 {
             Some(v)
@@ -107,7 +109,7 @@ impl Serialize for Number {
     }
 }
 
-/// Numbers; where all are the same, one is written for all.
+/// Numbers, written as a single number if all are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers(pub Vec<Option<f64>>);
 
@@ -124,7 +126,7 @@ impl Serialize for Numbers {
 }
 
 impl PageData {
-    /// The page: the same data is the same bytes.
+    /// Returns the report as HTML, with the same bytes for the same data.
     pub fn to_html(&self) -> String {
         let data = inert(&serde_json::to_string(self).unwrap_or_default());
         let mut html = String::with_capacity(data.len() + SCRIPT.len() + STYLE.len() + 4_096);
@@ -151,12 +153,13 @@ impl PageData {
     }
 }
 
-/// JSON that can stand in a page: nothing in it ends its block or starts another.
+/// Escapes JSON for a script block of an HTML file, so that it cannot end its block or start
+/// another.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            // These are found in texts only, where an escape says the same.
+            // In JSON these characters occur only inside strings, where an escape is equivalent.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
@@ -166,7 +169,7 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// SHA-256 as a content-security policy wants it.
+/// SHA-256 in base64, as content security policies require.
 fn digest(text: &str) -> String {
     base64(&Sha256::digest(text.as_bytes()))
 }
@@ -214,7 +217,7 @@ mod tests {
             attributes: Vec::new(),
             inputs: vec![name.into()],
             opening: PageOpening {
-                model: None,
+                model_id: None,
                 reason: name.into(),
             },
             certificates: Vec::new(),
@@ -229,7 +232,7 @@ mod tests {
         }
     }
 
-    /// What is between the tags of the data.
+    /// The text between the tags of the data block.
     fn data(html: &str) -> &str {
         let start = "<script type=\"application/json\" id=\"data\">";
         let rest = html.split_once(start).unwrap().1;
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_that_of_others() {
+    fn base64_agrees_with_published_values() {
         // From RFC 4648.
         let all = [
             ("", ""),
@@ -259,7 +262,7 @@ mod tests {
         for (text, expected) in all {
             assert_eq!(base64(text.as_bytes()), expected);
         }
-        // The digest of nothing, known from other programs.
+        // The digest of the empty string, from other programs.
         assert_eq!(digest(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 

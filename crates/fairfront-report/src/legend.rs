@@ -1,17 +1,17 @@
-//! Legends: what is drawn, and how much of it.
+//! Legends, with the number of points per entry.
 
 use std::fmt::Write;
 
 use crate::figure::{
-    GREY, INK, Ink, LineStyle, TEXT_SIZE, draw_line, draw_markers, named_group, tenths,
+    GRAY, INK, Ink, LineStyle, TEXT_SIZE, draw_line, draw_markers, named_group, tenths,
 };
 use crate::marker::{Marker, Position, Shape};
-use crate::ramp::{STEPS, colour};
+use crate::ramp::{STEPS, color};
 use crate::scale::grouped;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
-/// A series' name, or that it has none.
+/// The name of a series, or `(no name)`.
 pub(crate) fn shown_name(name: &str) -> &str {
     match name.trim() {
         "" => "(no name)",
@@ -19,8 +19,8 @@ pub(crate) fn shown_name(name: &str) -> &str {
     }
 }
 
-/// How many points are drawn, and how many are left out: with a value that is not finite, with one too
-/// large to draw, and what is left of a point at the end.
+/// The number of points drawn and left out. Points are left out if a value is not finite, if a
+/// value is too large to draw, or if values are missing at the end.
 pub(crate) fn count(drawn: usize, left_out: [usize; 3]) -> String {
     let mut text = match drawn {
         1 => "1 point".into(),
@@ -33,22 +33,22 @@ pub(crate) fn count(drawn: usize, left_out: [usize; 3]) -> String {
     text
 }
 
-/// What stands before a name in a legend.
+/// The symbol before a name in a legend.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Key {
-    /// A marker alone.
+    /// A single marker.
     Marker(Marker),
     /// Dots.
     Dots(Marker),
     /// A marker among dots.
     Dense(Marker),
-    /// A piece of a line, with a marker on it or without.
+    /// A piece of a line; `true` if it has a marker.
     Line(LineStyle, bool),
-    /// A piece of an area of this colour.
+    /// A rectangle of this color.
     Area(&'static str),
-    /// Dots in the colours of a third quantity.
+    /// Dots in the colors of a third quantity.
     Ramp,
-    /// Nothing.
+    /// No symbol.
     None,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Legend {
     entries: Vec<Entry>,
     columns: usize,
     column: f64,
-    /// Room for the keys.
+    /// Width of the column of symbols.
     key: f64,
 }
 
@@ -73,7 +73,7 @@ impl Legend {
     const GAP: f64 = 24.0;
     const LONGEST_NAME: f64 = 300.0;
 
-    /// As many columns as there is room for.
+    /// Creates a legend with as many columns as fit into `room`.
     pub(crate) fn new(entries: Vec<Entry>, room: f64) -> Self {
         let long = entries.iter().any(|e| {
             matches!(
@@ -96,17 +96,17 @@ impl Legend {
         }
     }
 
-    /// How high it is, in pixels.
+    /// The height in pixels.
     pub(crate) fn height(&self) -> f64 {
         Self::ROW * self.entries.len().div_ceil(self.columns) as f64
     }
 
-    /// How wide it is, in pixels.
+    /// The width in pixels.
     pub(crate) fn width(&self) -> f64 {
         self.column * self.columns.min(self.entries.len()) as f64 - Self::GAP
     }
 
-    /// Draws it with its upper left corner here.
+    /// Draws the legend with this upper left corner.
     pub(crate) fn draw(&self, svg: &mut Svg, left: f64, top: f64) {
         let places = (0..self.entries.len()).map(|i| {
             let (row, column) = (i / self.columns, i % self.columns);
@@ -139,13 +139,13 @@ impl Legend {
                         draw_markers(svg, style.marker, Ink::Rings, 34, &[middle]);
                     }
                 }
-                Key::Area(colour) => {
+                Key::Area(color) => {
                     let (left, middle) = at(0.0);
                     svg.tag("rect")
                         .at(left as f64, middle as f64 - 50.0)
                         .set("width", (self.key - 4.0).min(14.0) * 10.0)
                         .set("height", 100.0)
-                        .set("fill", colour)
+                        .set("fill", color)
                         .end();
                 }
                 Key::Ramp => {
@@ -153,7 +153,7 @@ impl Legend {
                         let dot = at(2.0 + 28.0 * i as f64 / (STEPS - 1) as f64);
                         svg.tag("path")
                             .set("d", &Shape::Dot.path(0, &[dot])[..])
-                            .set("stroke", &colour(i)[..])
+                            .set("stroke", &color(i)[..])
                             .set("stroke-width", 40.0)
                             .set("stroke-linecap", "round")
                             .end();
@@ -166,7 +166,7 @@ impl Legend {
                 .at(x + self.key, y + 4.0)
                 .set("font-size", TEXT_SIZE)
                 .set("fill", INK)
-                .text_and_note(&short, &entry.note, GREY);
+                .text_and_note(&short, &entry.note, GRAY);
             svg.close();
         }
     }
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_legend_keeps_to_its_room(
+        fn a_legend_fits_its_room(
             names in prop::collection::vec("[a-z/]{0,80}", 1..30),
             room in 560.0..1200.0_f64,
         ) {

@@ -1,20 +1,26 @@
-//! Figures of Pareto fronts as self-contained SVG, and the page people decide with.
+//! Figures of Pareto fronts as self-contained SVG, and the interactive report.
 //!
-//! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
-//! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
-//! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round,
-//! [`Scatters`] a grid of panels with axes of their own, [`Pairs`] a front over three objectives,
-//! [`Profiles`] how often solvers are nearly the best, [`ProfilePanels`] the same for several indicators,
-//! [`Volume`] what the hypervolume of two objectives is.
-//! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
-//! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
-//! everything in it ([`PageData::to_html`]).
+//! Most users want [`Overlay`]: several fronts over the same objectives in one figure. Points are
+//! stored one after the other in a slice of `n · m` values, `m` per point; all objectives are
+//! minimized. The other figures are:
+//!
+//! - [`Curve`]: a number such as the hypervolume, by batch or by round
+//! - [`Scatters`]: a grid of panels, each with its own axes
+//! - [`Pairs`]: a front over three objectives
+//! - [`Profiles`]: how often each solver is nearly the best
+//! - [`ProfilePanels`]: the same for several indicators
+//! - [`Volume`]: the hypervolume of two objectives
+//!
+//! [`PageData::to_html`] writes the interactive report as one self-contained HTML file.
+//!
+//! This crate does not read or write files and does not depend on the other fairfront crates. The
+//! same figure gives the same bytes on every machine.
 //!
 //! ```
 //! use fairfront_report::{Overlay, Series};
 //! let svg = Overlay {
 //!     title: "Adult, gender".into(),
-//!     axes: vec!["log_loss".into(), "disparate_impact(gender)".into()],
+//!     axes: vec!["log_loss".into(), "score_covariance(gender)".into()],
 //!     series: vec![
 //!         Series { name: "pf-smg", values: &[0.34, 0.012, 0.36, 0.004, 0.41, 0.0] },
 //!         Series { name: "eps-fair", values: &[0.35, 0.011, 0.38, 0.003] },

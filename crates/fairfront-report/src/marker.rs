@@ -1,15 +1,16 @@
-//! Markers that stay apart: eight colours for all kinds of colour vision, eight shapes.
+//! Markers that are easy to distinguish: eight colors for all kinds of color vision, eight shapes.
 //!
-//! Positions are whole tenths of a pixel, and all markers of a series are one path of relative moves:
-//! a few bytes a point, and where markers of a series overlap, their translucent colour does not add up.
+//! Positions are whole tenths of a pixel, and all markers of a series are one path of relative
+//! moves. This takes a few bytes per point, and the translucent colors of overlapping markers of a
+//! series do not add up.
 
 use std::fmt::Write;
 
 /// A position in tenths of a pixel.
 pub(crate) type Position = (i64, i64);
 
-/// The colours of Okabe and Ito, with a grey for the yellow that nobody sees on white.
-const COLOURS: [&str; 8] = [
+/// The colors of Okabe and Ito, with gray instead of yellow, which is hard to see on white.
+const COLORS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7a7a7a",
 ];
 
@@ -24,21 +25,19 @@ const SHAPES: [Shape; 8] = [
     Shape::Star,
 ];
 
-/// How a series looks.
+/// The color and shape of the markers of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marker {
-    /// Its colour.
-    pub(crate) colour: &'static str,
-    /// Its shape.
+    pub(crate) color: &'static str,
     pub(crate) shape: Shape,
 }
 
 impl Marker {
-    /// The marker of series number `index`: colour and shape are both distinct among eight, and the
-    /// pair of them among 64.
+    /// The marker of series number `index`. Eight series in a row differ in both color and shape;
+    /// 64 differ in the pair.
     pub(crate) fn of(index: usize) -> Self {
         Self {
-            colour: COLOURS[index % 8],
+            color: COLORS[index % 8],
             shape: SHAPES[(index + index / 8) % 8],
         }
     }
@@ -57,11 +56,11 @@ pub(crate) enum Shape {
     Down,
     Cross,
     Star,
-    /// A circle with a plus in it, which no series has.
+    /// A circle with a plus in it, which is not used for series.
     Target,
 }
 
-/// A shape as path data: where it starts and ends, seen from its centre, and what lies between.
+/// A shape as path data: start and end relative to the center, and the commands between them.
 struct Glyph {
     start: Position,
     body: String,
@@ -69,7 +68,8 @@ struct Glyph {
 }
 
 impl Shape {
-    /// The shape at about `size` tenths of a pixel from centre to edge; equal sizes look equally large.
+    /// The shape, about `size` tenths of a pixel from center to edge. Shapes of equal size look
+    /// equally large.
     fn glyph(self, size: i64) -> Glyph {
         let part = |share: f64| (share * size as f64).round() as i64;
         let closed = |start: Position, body: String| Glyph {
@@ -170,7 +170,7 @@ impl Shape {
     }
 }
 
-/// Path data of lines through these positions, a line for each run.
+/// Path data of lines through these positions, one line per run.
 pub(crate) fn line_path(runs: &[Vec<Position>]) -> String {
     let mut path = String::new();
     for run in runs {
@@ -194,14 +194,13 @@ pub(crate) fn line_path(runs: &[Vec<Position>]) -> String {
     path
 }
 
-/// Two numbers with no more than what keeps them apart.
+/// Writes two numbers with the shortest separator.
 fn write_pair((x, y): Position, out: &mut String) {
     let space = if y < 0 { "" } else { " " };
     let _ = write!(out, "{x}{space}{y}");
 }
 
-/// Positions in order of x, one where several lie in the same square of half a pixel: what the others
-/// would add to the picture cannot be seen.
+/// Sorts positions by x and keeps one per square of half a pixel; the others would not be visible.
 pub(crate) fn merge(positions: Vec<Position>) -> Vec<Position> {
     merge_within(positions, 5)
 }
@@ -220,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Where the pen has been after each subpath began, read from the path data alone.
+    /// The start of each subpath, read from the path data alone.
     fn starts(path: &str) -> Vec<Position> {
         let mut tokens: Vec<String> = Vec::new();
         for c in path.chars() {
@@ -287,7 +286,7 @@ mod tests {
             assert!(
                 eight
                     .iter()
-                    .all(|b| a.colour != b.colour && a.shape != b.shape)
+                    .all(|b| a.color != b.color && a.shape != b.shape)
             );
         }
     }

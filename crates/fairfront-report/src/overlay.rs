@@ -1,8 +1,8 @@
-//! Several fronts over the same objectives in one picture.
+//! Several fronts over the same objectives in one figure.
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, GREY, TEXT_SIZE, named_group};
+use crate::figure::{Axis, GRAY, TEXT_SIZE, named_group};
 use crate::legend::{Entry, Key, Legend};
 use crate::marker::Marker;
 use crate::page::Page;
@@ -11,35 +11,37 @@ use crate::scale::{LARGEST, Scale, grouped, range, rounded};
 use crate::side::Better;
 use crate::text::shorten;
 
-/// Points in objective space with a name.
+/// A named set of points in objective space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Series<'a> {
-    /// What the legend calls it; shortened in the middle where it is long.
+    /// The name in the legend; a long name is shortened in the middle.
     pub name: &'a str,
     /// The values of all points, one after the other. Points with a value that is infinite, beyond
-    /// ±1e300 or not a number are left out, and the legend says how many and why.
+    /// ±1e300 or not a number are left out; the legend shows how many there are of each kind.
     pub values: &'a [f64],
 }
 
-/// Several fronts over the same objectives in one picture.
+/// Several fronts over the same objectives in one figure.
 ///
-/// Two objectives give one panel, more a panel for every pair of them with scales shared; one gives a
-/// row of points for every series. There are 45 panels at most, all pairs of ten objectives; which
-/// pairs have none is said below them. Axes are linear and cover all finite points.
+/// Two objectives give one panel. More objectives give one panel per pair, with shared scales, and
+/// a single objective gives one row of points per series. There are at most 45 panels (all pairs of
+/// ten objectives); a note below them names the pairs left out. Axes are linear and cover all
+/// finite points.
 ///
-/// Every point of a long series (more than 150) is a small translucent dot, and the series' marker is
-/// put on some points only, between those of the other series: what lies on the same curve stays
-/// visible. Points of a series in the same half pixel are drawn once. There is no line between points,
-/// since what lies between two points of a front is not known to be on it.
+/// Series of more than 150 points are drawn as small translucent dots. Only some of these points
+/// carry the marker of the series, placed between the markers of the other series, so that series
+/// on the same curve stay visible. Points of a series in the same half pixel are drawn once. Points
+/// are not joined by lines, because values between two points of a front are not known to lie on
+/// it.
 ///
-/// The picture brings its white background: the colours are chosen for it, and it looks the same on a
-/// dark page, in a slide and in programs that know no style sheets.
+/// The figure has a white background, for which its colors are chosen. It looks the same on a dark
+/// background, on a slide and in programs that ignore style sheets.
 ///
 /// ```
 /// use fairfront_report::{Overlay, Series};
 /// let overlay = Overlay {
 ///     title: "Two runs".into(),
-///     axes: vec!["log_loss".into(), "disparate_impact(sex)".into()],
+///     axes: vec!["log_loss".into(), "score_covariance(sex)".into()],
 ///     series: vec![
 ///         Series { name: "a", values: &[0.3, 0.02, 0.4, 0.01] },
 ///         Series { name: "b", values: &[0.3, f64::NAN] },
@@ -53,22 +55,22 @@ pub struct Series<'a> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overlay<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
-    /// Names of the objectives, as many as a point has values.
+    /// Names of the objectives, one per value of a point.
     pub axes: Vec<String>,
-    /// What is drawn, in the order of the legend.
+    /// The series in the order of the legend.
     pub series: Vec<Series<'a>>,
-    /// A point to compare with, such as that of a hypervolume. It is drawn where it lies among the
-    /// points or not far from them; the axes do not stretch for one far away.
+    /// A reference point, such as that of a hypervolume. It is drawn only if it lies among the
+    /// points or near them; the axes do not stretch to a distant one.
     pub reference: Option<Vec<f64>>,
 }
 
 impl Overlay<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
-    /// no points, equal points, names with any characters.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid: no points, equal points, names with any characters.
     ///
-    /// The cost is about that of sorting the points once for every pair of objectives.
+    /// The cost is about that of sorting the points once per pair of objectives.
     pub fn to_svg(&self) -> String {
         let layers: Vec<Layer> = (self.series.iter().enumerate())
             .map(|(i, series)| Layer::new(series, self.axes.len(), Marker::of(i)))
@@ -112,20 +114,20 @@ impl Overlay<'_> {
             svg.tag("text")
                 .at(left, top + panels.height + 16.0)
                 .set("font-size", TEXT_SIZE)
-                .set("fill", GREY)
+                .set("fill", GRAY)
                 .text(&short);
             svg.close();
         }
         svg.finish()
     }
 
-    /// Smallest and largest value of each objective, where there is one.
+    /// Smallest and largest value of each objective; `None` without points.
     fn ranges(&self, layers: &[Layer]) -> Vec<Option<(f64, f64)>> {
         let of = |axis: usize| range(layers.iter().flat_map(|l| &l.points).map(|p| p[axis]));
         (0..self.axes.len()).map(of).collect()
     }
 
-    /// The reference point's values that are in or near the ranges.
+    /// The values of the reference point that are in or near the ranges.
     fn near_reference(&self, ranges: &[Option<(f64, f64)>]) -> Vec<Option<f64>> {
         /// As a share of the range.
         const NEAR: f64 = 0.15;
@@ -135,7 +137,7 @@ impl Overlay<'_> {
                 .get(axis)
                 .copied()
                 .filter(|v| v.abs() <= LARGEST)?;
-            // Without points nothing says what is near.
+            // Without points there is no range to compare with.
             let Some((low, high)) = *range else {
                 return Some(value);
             };
@@ -167,13 +169,13 @@ impl Overlay<'_> {
                     Key::None
                 },
                 name: "reference point".into(),
-                note: if drawn { "" } else { "outside the picture" }.into(),
+                note: if drawn { "" } else { "outside the figure" }.into(),
             });
         }
         entries
     }
 
-    /// The title, or what the picture shows where there is none.
+    /// The title, or a default from the names of the objectives.
     fn name(&self) -> String {
         match (self.title.trim(), self.axes.is_empty()) {
             ("", true) => "Pareto fronts".into(),
@@ -185,7 +187,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// The picture in words; `ranges` are those of the objectives that are shown.
+    /// The description for screen readers; `ranges` are those of the objectives shown.
     fn describe(
         &self,
         layers: &[Layer],
@@ -237,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_said() {
+    fn empty_figures_say_that_there_are_no_points() {
         let absent = [f64::NAN, 0.0, 1.0, f64::INFINITY];
         let cases: [&[&[f64]]; 3] = [&[], &[&[]], &[&absent]];
         for series in cases {
-            // The reference point is all there is, and inside the axes wherever it lies.
+            // The reference point is the only point, and the axes always include it.
             for reference in [[1.0, 1.0], [-3e7, 0.5]] {
                 let svg = draw(2, series, Some(reference.to_vec()));
                 assert!(svg.contains("no points"));
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn points_left_out_are_counted() {
         let svg = draw(2, &[&[0.1, 0.2, f64::NAN, 0.3, 0.4, -1e301, 0.5]], None);
         let counted = "1 point, 1 not finite, 1 beyond ±1e300, 1 incomplete<";
         assert!(svg.contains(counted), "{svg}");
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_panel_for_every_pair() {
+    fn every_pair_has_a_panel() {
         let panels = |m: usize| {
             let svg = draw(m, &[&vec![0.5; 3 * m]], None);
             svg.matches("rotate(-90)").count()
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn many_objectives_are_a_small_picture_that_says_what_is_missing() {
+    fn many_objectives_give_a_small_figure_that_names_the_pairs_left_out() {
         let said = |m: usize| {
             let points: Vec<f64> = (0..200 * m).map(|i| (i * 7_919 % 1_009) as f64).collect();
             let svg = draw(m, &[&points, &points[..20 * m]], None);
@@ -280,7 +282,7 @@ mod tests {
         };
         assert_eq!(said(10), None);
         let expected =
-            "The first 45 of 300 pairs of objectives; those from f1 with f23 on are left out";
+            "The first 45 of 300 pairs of objectives; the pairs from f1 with f23 on are left out";
         assert_eq!(said(25).as_deref(), Some(expected));
         let large = said(3_000).expect("a note");
         assert!(large.contains("of 4,498,500 pairs"), "{large}");
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_far_away_is_not_drawn() {
+    fn a_distant_reference_is_not_drawn() {
         let front = [0.3, 0.02, 0.4, 0.01];
         let inside = |reference: &[f64]| {
             let svg = draw(2, &[&front], Some(reference.to_vec()));
@@ -310,7 +312,7 @@ mod tests {
         ] {
             assert!(!inside(far), "{far:?}");
         }
-        // The axes are those without a reference.
+        // The axes are the same as without a reference.
         let ticks = |svg: &str| svg.matches("text-anchor").count();
         let far = draw(2, &[&front], Some(vec![1e9, 1e9]));
         assert_eq!(ticks(&far), ticks(&draw(2, &[&front], None)));
@@ -323,7 +325,7 @@ mod tests {
             .flat_map(|i| [f64::from(i), 1.0 / f64::from(i + 1)])
             .collect();
         let arcs = |svg: &str| svg.matches(" 0 1 0 1 0z").count();
-        // Markers are written twice, the first time as a white ground.
+        // Markers are written twice, first as a white background.
         let two = arcs(&draw(2, &[&curve, &curve], None));
         assert!((8..=40).contains(&two), "{two}");
         assert_eq!(arcs(&draw(2, &[&curve], None)), 0);
@@ -342,7 +344,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_input_gives_a_well_formed_picture(
+        fn any_input_gives_a_well_formed_figure(
             title in any::<String>(),
             axes in prop::collection::vec(any::<String>(), 0..5),
             series in prop::collection::vec(

@@ -1,28 +1,28 @@
-//! A page: white ground, title and legend, and room for what is drawn below them.
+//! The surroundings of a figure: white background, title and legend, and room for the panels.
 
-use crate::figure::{Axis, Frame, GREY, INK, TEXT_SIZE, named_group};
+use crate::figure::{Axis, Frame, GRAY, INK, TEXT_SIZE, named_group};
 use crate::legend::{Entry, Legend};
 use crate::side::Better;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
-/// What surrounds the panels of a figure, and how large they are; lengths in pixels.
+/// The surroundings of the panels of a figure, and the size of the panels; lengths in pixels.
 pub(crate) struct Page<'a> {
-    /// Above everything; may be empty.
+    /// The title above the figure; may be empty.
     pub(crate) title: &'a str,
-    /// Which direction to call the better one, for the whole figure.
+    /// The better direction, if it is the same for the whole figure.
     pub(crate) better: Better,
     pub(crate) legend: Legend,
-    /// Room for what is to the left of the panels.
+    /// Room to the left of the panels, for ticks and names.
     pub(crate) beside: f64,
-    /// From the first panel's left edge to the last one's right edge.
+    /// From the left edge of the first panel to the right edge of the last.
     pub(crate) width: f64,
-    /// Of the panels and everything below them.
+    /// The height of the panels and everything below them.
     pub(crate) height: f64,
 }
 
 impl<'a> Page<'a> {
-    /// A page around one panel of this width and height, and that panel.
+    /// Surroundings for one panel of this width and height, and the frame of that panel.
     pub(crate) fn of_one(
         title: &'a str,
         entries: Vec<Entry>,
@@ -76,8 +76,8 @@ impl Page<'_> {
         }
     }
 
-    /// A document of the right size with the ground, the title and the legend drawn; it has this name
-    /// and description for those who do not see it.
+    /// Opens a document of the right size and draws background, title and legend. `name` and
+    /// `description` are for screen readers.
     pub(crate) fn open(&self, name: &str, description: &str) -> Svg {
         let mut svg = Svg::new(
             self.right() + 24.0,
@@ -95,7 +95,7 @@ impl Page<'_> {
         svg
     }
 
-    /// The title, and which direction is better.
+    /// Draws the title and the better direction.
     fn draw_header(&self, svg: &mut Svg) {
         let note = self.better.note();
         let (left, right) = (self.left(), self.right());
@@ -112,7 +112,7 @@ impl Page<'_> {
                 .text(&short);
             svg.close();
         }
-        // Drawn, as not every font has the arrow.
+        // The arrow is drawn, because not every font has it.
         let path = match self.better {
             Better::Lower => format!("M{:.1} 18.5l-9 9m0-6v6h6", arrow + 10.0),
             Better::Higher => format!("M{:.1} 28.5v-11m-4 4l4-4l4 4", arrow + 6.0),
@@ -121,14 +121,14 @@ impl Page<'_> {
         svg.tag("path")
             .set("d", &path[..])
             .set("fill", "none")
-            .set("stroke", GREY)
+            .set("stroke", GRAY)
             .set("stroke-width", 1.5)
             .end();
         svg.tag("text")
             .at(right, 27.5)
             .set("text-anchor", "end")
             .set("font-size", TEXT_SIZE)
-            .set("fill", GREY)
+            .set("fill", GRAY)
             .text(note);
     }
 }

@@ -9,7 +9,7 @@ use crate::marker::{Position, Shape, merge};
 use crate::overlay::Series;
 use crate::page::Page;
 use crate::panel::{Layer, REFERENCE};
-use crate::ramp::{Bar, STEPS, colour, step};
+use crate::ramp::{Bar, STEPS, color, step};
 use crate::scale::{Scale, range, rounded};
 use crate::side::Better;
 use crate::svg::Svg;
@@ -20,15 +20,15 @@ const FRAME: (f64, f64) = (300.0, 270.0);
 const ABOVE: f64 = 24.0;
 const GAP: f64 = 22.0;
 
-/// A front over three objectives, all to be minimized: one panel per pair of objectives, colored by the
-/// objective that it does not show. Panels above each other share their horizontal axis, and panels next to
-/// each other their vertical axis. Axes are linear and cover all finite points.
+/// A front over three objectives, all to be minimized: one panel per pair of objectives, colored by
+/// the objective that it does not show. Panels above each other share their horizontal axis, and
+/// panels next to each other their vertical axis. Axes are linear and cover all finite points.
 ///
 /// ```
 /// use fairfront_report::{Pairs, Series};
 /// let figure = Pairs {
 ///     title: "Adult, gender and race".into(),
-///     axes: ["log_loss", "disparate_impact(gender)", "disparate_impact(race)"],
+///     axes: ["log_loss", "score_covariance(gender)", "score_covariance(race)"],
 ///     front: Series { name: "front", values: &[0.34, 0.02, 0.01, 0.36, 0.01, 0.002, 0.4, 0.0, 0.0] },
 ///     marked: vec![0.33, 0.021, 0.012],
 ///     marked_name: "unmitigated model",
@@ -39,21 +39,21 @@ const GAP: f64 = 22.0;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairs<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
     /// Names of the objectives.
     pub axes: [&'a str; 3],
-    /// The points, three values to each.
+    /// The points, three values each.
     pub front: Series<'a>,
-    /// Points marked apart from the front, three values to each; may be empty.
+    /// Points with a marker of their own, three values each; may be empty.
     pub marked: Vec<f64>,
-    /// What the legend calls them.
+    /// The name of the marked points in the legend.
     pub marked_name: &'a str,
 }
 
 impl Pairs<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
-    /// no points, equal points, names with any characters.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid: no points, equal points, names with any characters.
     ///
     /// The cost is about that of sorting the points three times.
     pub fn to_svg(&self) -> String {
@@ -121,7 +121,7 @@ impl Pairs<'_> {
         svg.finish()
     }
 
-    /// The title, or what the picture shows where there is none.
+    /// The title, or a default from the names of the objectives.
     fn name(&self) -> String {
         match self.title.trim() {
             "" => format!("Pareto front of {}", self.axes.join(", ")),
@@ -129,7 +129,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// The picture in words.
+    /// The description for screen readers.
     fn describe(&self, front: &Layer) -> String {
         let mut text = format!(
             "A front over three objectives: each pair of them, colored by the third; lower is \
@@ -148,26 +148,26 @@ impl Pairs<'_> {
     }
 }
 
-/// The points of the front, those of a colour together.
+/// Draws the points of the front, color by color.
 fn draw_points(
     svg: &mut Svg,
     front: &Layer,
     place: impl Fn(&&[f64]) -> Position,
     share: impl Fn(&&[f64]) -> f64,
 ) {
-    let mut by_colour: Vec<Vec<Position>> = vec![Vec::new(); STEPS];
+    let mut by_color: Vec<Vec<Position>> = vec![Vec::new(); STEPS];
     for point in &front.points {
-        by_colour[step(share(point))].push(place(point));
+        by_color[step(share(point))].push(place(point));
     }
     let width = if front.dense { 32.0 } else { 46.0 };
     named_group(svg, Some(front.shown_name()), None);
     tenths(svg);
-    for (i, at) in by_colour.into_iter().enumerate() {
+    for (i, at) in by_color.into_iter().enumerate() {
         let at = merge(at);
         if !at.is_empty() {
             svg.tag("path")
                 .set("d", &Shape::Dot.path(0, &at)[..])
-                .set("stroke", &colour(i)[..])
+                .set("stroke", &color(i)[..])
                 .set("stroke-width", width)
                 .set("stroke-linecap", "round")
                 .set("stroke-opacity", 0.85)
@@ -225,12 +225,12 @@ mod tests {
         svg
     }
 
-    /// How many points are drawn in a colour.
+    /// The number of points drawn in a color.
     fn dots(svg: &str, step: usize) -> usize {
-        let stroke = format!("\" stroke=\"{}\" stroke-width", colour(step));
+        let stroke = format!("\" stroke=\"{}\" stroke-width", color(step));
         let parts: Vec<&str> = svg.split(&stroke).collect();
         let paths = parts[..parts.len() - 1].iter();
-        // The legend draws with the same colours, a dot each.
+        // The legend has one dot of each color.
         let all: usize = paths
             .map(|p| {
                 p.rsplit("<path d=\"")
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_those_of_the_third_objective() {
+    fn colors_are_those_of_the_third_objective() {
         // Third values at the ends of each range: two are low, one is high.
         let svg = draw(&[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 1.0], &[]);
         // In (a) two points are lowest in f3; in (b) and (c) one each in f2 and f1.
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn degenerate_fronts_have_a_picture() {
+    fn degenerate_fronts_give_a_figure() {
         for values in [&[][..], &[0.5; 3], &[0.5; 30], &[f64::NAN; 3], &[0.1, 0.2]] {
             let svg = draw(values, &[0.5, 0.5, 0.5]);
             assert!(svg.contains("unmitigated model"));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_however_they_look() {
+    fn names_are_escaped() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
@@ -292,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_points_give_the_same_picture_again(
+        fn any_points_give_the_same_figure_again(
             values in prop::collection::vec(value(), 0..60),
             marked in prop::collection::vec(value(), 0..5),
         ) {

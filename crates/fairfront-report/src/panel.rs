@@ -1,8 +1,8 @@
-//! Panels: where they are, and how the points of several series share one.
+//! Panels: their positions, and how several series share a panel.
 
 use std::cmp::Reverse;
 
-use crate::figure::{Axis, FRAME_COLOUR, Frame, GREY, INK, Ink, draw_markers, named_group, tenths};
+use crate::figure::{Axis, FRAME_COLOR, Frame, GRAY, INK, Ink, draw_markers, named_group, tenths};
 use crate::legend::{count, shown_name};
 use crate::marker::{Marker, Position, Shape, merge_within};
 use crate::overlay::Series;
@@ -10,21 +10,21 @@ use crate::scale::{LARGEST, grouped};
 use crate::spread::spread;
 use crate::svg::Svg;
 
-/// Panels at most: all pairs of ten objectives.
+/// The maximum number of panels: all pairs of ten objectives.
 const MOST: usize = 45;
 
 /// A series with more points than this is drawn as dots, with a marker on some of them.
 const DENSE: usize = 150;
 
-/// How a front looks that others are drawn over.
+/// The marker of a front that other points are drawn over.
 pub(crate) const GROUND: Marker = Marker {
-    colour: FRAME_COLOUR,
+    color: FRAME_COLOR,
     shape: Shape::Dot,
 };
 
-/// How the reference point looks.
+/// The marker of the reference point.
 pub(crate) const REFERENCE: Marker = Marker {
-    colour: INK,
+    color: INK,
     shape: Shape::Target,
 };
 
@@ -32,15 +32,15 @@ pub(crate) const REFERENCE: Marker = Marker {
 pub(crate) struct Layer<'a> {
     pub(crate) name: &'a str,
     pub(crate) points: Vec<&'a [f64]>,
-    /// Points left out: with a value that is not finite, with one too large to draw, and what is
-    /// left of a point at the end.
+    /// Numbers of points left out: a value is not finite, a value is too large to draw, values are
+    /// missing at the end.
     pub(crate) left_out: [usize; 3],
     pub(crate) dense: bool,
     pub(crate) marker: Marker,
 }
 
 impl<'a> Layer<'a> {
-    /// The series without what cannot be drawn.
+    /// The series without the points that cannot be drawn.
     pub(crate) fn new(series: &Series<'a>, m: usize, marker: Marker) -> Self {
         let mut points = Vec::new();
         let mut left_out = [0; 3];
@@ -64,7 +64,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Its name, or that it has none.
+    /// The name, or `(no name)`.
     pub(crate) fn shown_name(&self) -> &str {
         shown_name(self.name)
     }
@@ -77,25 +77,25 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// How many points are drawn, and how many are left out.
+    /// The numbers of points drawn and left out, in words.
     pub(crate) fn count(&self) -> String {
         count(self.points.len(), self.left_out)
     }
 }
 
-/// The size of panels and where they are.
+/// The sizes and positions of panels.
 pub(crate) struct Panels {
-    /// Which objectives each shows; without a second one, a row for each series.
+    /// The objectives of each panel; without a second objective, the panel has one row per series.
     pairs: Vec<(usize, Option<usize>)>,
-    /// The first pair that there was no room for.
+    /// The first pair without a panel.
     left_out: Option<(usize, usize)>,
     columns: usize,
     frame: (f64, f64),
     /// Room to the left of every panel.
     pub(crate) beside: f64,
-    /// From the first frame's left edge to the last one's right edge.
+    /// From the left edge of the first frame to the right edge of the last.
     pub(crate) width: f64,
-    /// Of all panels with their ticks and names.
+    /// The height of all panels with their ticks and names.
     pub(crate) height: f64,
 }
 
@@ -140,24 +140,24 @@ impl Panels {
 
     const GAP: f64 = 16.0;
 
-    /// How many objectives are in some panel.
+    /// The number of objectives that are in at least one panel.
     pub(crate) fn n_shown(&self) -> usize {
         let last = self.pairs.iter().map(|(x, y)| 1 + y.unwrap_or(*x));
         last.max().unwrap_or(0)
     }
 
-    /// Whether a panel has room for this point.
+    /// Whether at least one panel can show this point.
     pub(crate) fn show(&self, point: &[Option<f64>]) -> bool {
         let known = |axis: usize| point.get(axis).is_some_and(Option::is_some);
         (self.pairs.iter()).any(|(x, y)| known(*x) && y.is_none_or(known))
     }
 
-    /// Which pairs have no panel, in words.
+    /// A note about the pairs without a panel.
     pub(crate) fn note(&self, axes: &[Axis]) -> Option<String> {
         let (x, y) = self.left_out?;
         let pairs = axes.len() as u128 * (axes.len() as u128 - 1) / 2;
         Some(format!(
-            "The first {} of {} pairs of objectives; those from {} with {} on are left out",
+            "The first {} of {} pairs of objectives; the pairs from {} with {} on are left out",
             self.pairs.len(),
             grouped(pairs as usize),
             axes[x].name,
@@ -203,7 +203,7 @@ impl Panel {
         self.draw_points(svg, axes, layers, reference);
     }
 
-    /// What is drawn inside its axes.
+    /// Draws the points and the reference point inside the axes.
     pub(crate) fn draw_points(
         &self,
         svg: &mut Svg,
@@ -223,7 +223,7 @@ impl Panel {
                     };
                     self.frame.position(x.scale.share(point[self.x]), height)
                 };
-                // Small panels come many together, and their dots are three pixels wide.
+                // Figures of small panels have many of them, and their dots are three pixels wide.
                 let side = if small && layer.dense { 10 } else { 5 };
                 merge_within(layer.points.iter().map(place).collect(), side)
             })
@@ -236,7 +236,7 @@ impl Panel {
             return;
         }
 
-        // The longest first, so that the others are not buried.
+        // The longest series first, so that it does not hide the others.
         let mut order: Vec<usize> = (0..layers.len()).collect();
         order.sort_by_key(|i| Reverse(layers[*i].points.len()));
         let (dense, sparse): (Vec<usize>, Vec<usize>) =
@@ -248,11 +248,11 @@ impl Panel {
 
         tenths(svg);
         for (depth, i) in dense.iter().enumerate() {
-            // What lies below is a little wider, and shows at the edges.
+            // Lower series have wider dots, so that their edges stay visible.
             let diameter = (36 - 4 * depth as i64).max(22) - if small { 6 } else { 0 };
             layers[*i].draw(svg, Ink::Dots(diameter), 0, &positions[*i]);
         }
-        // One series needs nothing to tell it from others.
+        // A single series needs no markers to distinguish it.
         if layers.len() > 1 {
             let of = |i: &usize| positions[*i].clone();
             let curves: Vec<Vec<Position>> = dense.iter().map(of).collect();
@@ -269,7 +269,7 @@ impl Panel {
         svg.close();
     }
 
-    /// The reference point, and the box it bounds.
+    /// Draws the reference point and the box that it bounds.
     fn draw_reference(&self, svg: &mut Svg, axes: &[Axis], reference: &[Option<f64>], size: i64) {
         let Some(x) = reference[self.x] else {
             return;
@@ -287,7 +287,7 @@ impl Panel {
         };
         svg.tag("path")
             .set("d", &edge[..])
-            .set("stroke", GREY)
+            .set("stroke", GRAY)
             .set("stroke-width", 10.0)
             .set("stroke-dasharray", "40 30")
             .end();
@@ -304,7 +304,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn panels_lie_apart_and_points_inside_them(
+        fn panels_do_not_overlap_and_contain_their_points(
             m in 2..14_usize,
             low in -1e3..1e3_f64,
             span in 0.0..1e3_f64,

@@ -16,12 +16,14 @@ use crate::text::shorten;
 /// Width and height of the frame, in pixels.
 const FRAME: (f64, f64) = (560.0, 320.0);
 
-/// Performance profiles of several solvers: for each the share of problems on which it is within a factor τ of
-/// the best, as a line of steps over τ. Higher is better, and further to the left.
+/// Performance profiles of several solvers: the share of problems on which each is within a factor
+/// τ of the best, as a step line over τ. Lines higher up and further to the left are better.
 ///
-/// The steps are what `Profile::steps` of `fairfront-pareto` gives: from each τ on the share that belongs to
-/// it; 0 before the first. The horizontal axis starts at 1 and is logarithmic to base 2, or linear where all factors
-/// are below 2, since they may be very near to 1; the vertical one goes from 0 to 1. A step whose τ is below 1 or not finite, or whose share is not within 0 and 1, is left out.
+/// The steps are those of `Profile::steps` in `fairfront-pareto`: each τ has the share that holds
+/// from there on; before the first τ, the share is 0. The horizontal axis starts at 1. It is
+/// logarithmic to base 2, or linear if all factors are below 2, since they may be very close to 1.
+/// The vertical axis goes from 0 to 1. Steps with τ below 1 or not finite, or with a share outside
+/// 0 to 1, are left out.
 ///
 /// ```
 /// use fairfront_report::{Line, Profiles};
@@ -33,19 +35,20 @@ const FRAME: (f64, f64) = (560.0, 320.0);
 ///     ],
 /// };
 /// let svg = figure.to_svg();
-/// assert!(svg.contains("eps-fair") && svg.contains("best on 30 %, at most 80 %"));
+/// assert!(svg.contains("eps-fair") && svg.contains("best on 30%, at most 80%"));
 /// # assert_eq!(svg, figure.to_svg());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profiles<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
-    /// A line for each solver: factors τ with the share from there on.
+    /// One line per solver: factors τ, each with the share from there on.
     pub solvers: Vec<Line<'a>>,
 }
 
 impl Profiles<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid.
     ///
     /// The cost is about that of sorting the steps of each solver.
     pub fn to_svg(&self) -> String {
@@ -65,11 +68,12 @@ impl Profiles<'_> {
     }
 }
 
-/// Performance profiles of the same solvers in several indicators, a panel for each.
+/// Performance profiles of the same solvers in several indicators, one panel per indicator.
 ///
-/// Solvers of the same name look the same in all panels and have one line of the legend. Panels are
-/// lettered from (a) on, more than four are smaller, three in a row. Each has a horizontal axis of its own;
-/// how often a solver is the best is said where the mouse is over its line, and in the description.
+/// Solvers of the same name look the same in all panels and have one entry in the legend. Panels
+/// are lettered from (a) on; more than four panels are smaller, three per row. Each has its own
+/// horizontal axis. How often a solver is the best appears when the pointer is over its line, and
+/// in the description.
 ///
 /// ```
 /// use fairfront_report::{Line, ProfilePanels, Profiles};
@@ -84,24 +88,25 @@ impl Profiles<'_> {
 ///     title: "40 problems".into(),
 ///     panels: vec![
 ///         panel("purity", &[(1.0, 0.4), (1.1, 1.0)], &[(1.0, 0.6), (1.5, 1.0)]),
-///         panel("seconds a point", &[(1.0, 1.0)], &[(8.0, 0.8)]),
+///         panel("seconds per model", &[(1.0, 1.0)], &[(8.0, 0.8)]),
 ///     ],
 /// };
 /// let svg = figure.to_svg();
-/// assert!(svg.contains("(b) seconds a point"));
-/// assert!(svg.contains("eps-fair, best on 0 %, at most 80 %"));
+/// assert!(svg.contains("(b) seconds per model"));
+/// assert!(svg.contains("eps-fair, best on 0%, at most 80%"));
 /// # assert_eq!(svg, figure.to_svg());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfilePanels<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
     /// The panels, row by row.
     pub panels: Vec<Profiles<'a>>,
 }
 
 impl ProfilePanels<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid.
     ///
     /// The cost is about that of sorting the steps of each solver in each panel.
     pub fn to_svg(&self) -> String {
@@ -142,7 +147,7 @@ impl ProfilePanels<'_> {
         svg.finish()
     }
 
-    /// Names of solvers in the order they come up.
+    /// Names of solvers in the order of their first appearance.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for solver in self.panels.iter().flat_map(|p| &p.solvers) {
@@ -154,11 +159,11 @@ impl ProfilePanels<'_> {
     }
 }
 
-/// What profiles are, in words.
+/// A sentence that explains profiles.
 const ABOUT: &str = "Performance profiles: the share of problems on which a solver is within a factor of the best. \
                      Higher is better.";
 
-/// The title, or what the picture shows where there is none.
+/// The title, or a default.
 fn title_or_kind(title: &str) -> &str {
     match title.trim() {
         "" => "Performance profiles",
@@ -171,20 +176,20 @@ struct Drawn<'a> {
     x: Axis<'a>,
     y: Axis<'a>,
     solvers: Vec<Steps<'a>>,
-    /// Whether the horizontal axis has factors, not their logarithms.
+    /// Whether the horizontal axis shows factors instead of their logarithms.
     linear: bool,
-    /// Where the lines end on the horizontal axis.
+    /// The end of the lines on the horizontal axis.
     last: f64,
 }
 
 impl<'a> Drawn<'a> {
-    /// The panel, with what is said beside the name of its vertical axis.
+    /// The panel, with a note next to the name of its vertical axis.
     fn new(panel: &Profiles<'a>, note: &'static str) -> Self {
         let solvers: Vec<Steps> = panel.solvers.iter().map(Steps::new).collect();
         let highest = range(solvers.iter().flat_map(|s| &s.steps).map(|s| s.0));
         let highest = highest.map_or(1.0, |(_, high)| high);
         let linear = 1.0 < highest && highest < 2.0;
-        // Somewhat further than the last step, so that it is seen to last.
+        // A little beyond the last step, so that its share is visible.
         let last = match linear {
             true => 1.0 + 1.1 * (highest - 1.0),
             false => log2(highest).floor() + 1.0,
@@ -209,12 +214,12 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// Where a factor lies on the horizontal axis, before it is scaled.
+    /// The coordinate of a factor on the horizontal axis, before scaling.
     fn along(&self, factor: f64) -> f64 {
         if self.linear { factor } else { log2(factor) }
     }
 
-    /// The solvers in words.
+    /// The description of the solvers for screen readers.
     fn describe(&self) -> String {
         let mut text = String::new();
         for (i, solver) in self.solvers.iter().enumerate() {
@@ -225,7 +230,7 @@ impl<'a> Drawn<'a> {
         text
     }
 
-    /// Draws axes and lines, each solver's in the style of this number.
+    /// Draws axes and lines; `styles` has the style number of each solver.
     fn draw(&self, svg: &mut Svg, frame: Frame, styles: &[usize]) {
         let (x, y) = (&self.x, &self.y);
         frame.draw(svg, x, Some(y));
@@ -244,7 +249,7 @@ impl<'a> Drawn<'a> {
             let mut line: Vec<Position> = corners.map(place).collect();
             line.dedup();
             let mut style = LineStyle::of(*number);
-            // What lies below is a little wider, and shows at the edges where lines are the same.
+            // Lower lines are wider, so that their edges stay visible where lines coincide.
             style.width = 15.0 + 6.0 * (self.solvers.len() - 1 - i).min(2) as f64;
             named_group(svg, Some(&solver.named_summary()), None);
             draw_line(svg, style, &[line]);
@@ -274,25 +279,25 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// How often it is the best, and how often it comes to an end at all.
+    /// How often the solver is the best, and its largest share.
     fn summary(&self) -> String {
         let percent = |share: f64| rounded(100.0 * share);
         let best = self.steps.iter().take_while(|s| s.0 == 1.0).last();
         let best = percent(best.map_or(0.0, |s| s.1));
         match self.steps.last() {
             None => "no steps".into(),
-            Some((_, most)) => format!("best on {best} %, at most {} %", percent(*most)),
+            Some((_, most)) => format!("best on {best}%, at most {}%", percent(*most)),
         }
     }
 
-    /// The same, with its name.
+    /// The summary with the name of the solver.
     fn named_summary(&self) -> String {
         let name = shorten(shown_name(self.name), 10.0, 1_000.0);
         format!("{name}, {}", self.summary())
     }
 }
 
-/// The corners of a line of steps: level from one step to the next, then straight up.
+/// The corners of a step line: level from one step to the next, then straight up.
 fn corners(steps: &[(f64, f64)], first: f64, last: f64) -> Vec<(f64, f64)> {
     let mut corners = vec![(first, 0.0)];
     let mut height = 0.0;
@@ -304,8 +309,8 @@ fn corners(steps: &[(f64, f64)], first: f64, last: f64) -> Vec<(f64, f64)> {
     corners
 }
 
-/// The logarithm to base 2 of a number from 1 on. By sums and products only, which are the same on every
-/// machine.
+/// The logarithm to base 2 of a number that is at least 1. It uses only arithmetic operations,
+/// which give the same result on every machine.
 fn log2(value: f64) -> f64 {
     let (mut mantissa, mut exponent) = (value, 0.0);
     // At most 1,000 times, and without rounding.
@@ -313,7 +318,7 @@ fn log2(value: f64) -> f64 {
         mantissa *= 0.5;
         exponent += 1.0;
     }
-    // ln m = 2 artanh((m − 1) / (m + 1)); the argument is a third at most.
+    // ln m = 2 artanh((m − 1) / (m + 1)); the argument is at most 1/3.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let mut sum = 0.0;
     for k in (0..17).rev() {
@@ -361,7 +366,7 @@ mod tests {
         ];
         let logarithms = [(0.0, 0.25), (1.0, 0.5), (2.0, 1.0)];
         assert_eq!(corners(&logarithms, 0.0, 3.0), expected);
-        assert_eq!(steps.summary(), "best on 25 %, at most 100 %");
+        assert_eq!(steps.summary(), "best on 25%, at most 100%");
         let svg = draw(&[line.points]);
         for label in [">1<", ">2<", ">4<", ">8<"] {
             assert!(svg.contains(label), "{label}");
@@ -369,12 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn factors_near_one_are_told_apart() {
+    fn factors_near_one_have_different_labels() {
         let svg = draw(&[&[(1.0, 0.5), (1.004, 1.0)], &[(1.0, 0.5), (1.001, 1.0)]]);
         for label in [">1.000<", ">1.001<", ">1.004<"] {
             assert!(svg.contains(label), "{label}");
         }
-        // A factor of two, or one alone, has the logarithmic axis.
+        // A factor of two, or no factor above 1, has the logarithmic axis.
         for steps in [&[(1.0, 0.5), (2.0, 1.0)][..], &[(1.0, 1.0)]] {
             let svg = draw(&[steps]);
             assert!(svg.contains(">2<") && !svg.contains(">1.00"));
@@ -382,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_step_is_left_out() {
+    fn invalid_steps_are_left_out() {
         let nothing = [
             (f64::NAN, 0.5),
             (f64::INFINITY, 0.5),
@@ -401,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text_however_they_look() {
+    fn names_are_escaped() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}"] {
@@ -449,19 +454,19 @@ mod tests {
         assert_eq!(svg.matches(">higher is better<").count(), 1);
         // Legend and two panels, whatever the order in each.
         for i in 0..2 {
-            let colour = format!("stroke=\"{}\"", LineStyle::of(i).marker.colour);
-            assert_eq!(svg.matches(&colour).count(), 3);
+            let color = format!("stroke=\"{}\"", LineStyle::of(i).marker.color);
+            assert_eq!(svg.matches(&color).count(), 3);
         }
-        // What each does there is said over its line, and once more in words.
+        // Each summary is the title of its line, and part of the description.
         assert_eq!(
-            svg.matches("<title>b, best on 75 %, at most 75 %<").count(),
+            svg.matches("<title>b, best on 75%, at most 75%<").count(),
             1
         );
-        assert_eq!(svg.matches("b, best on 50 %, at most 100 %").count(), 2);
+        assert_eq!(svg.matches("b, best on 50%, at most 100%").count(), 2);
     }
 
     #[test]
-    fn panels_without_anything_are_panels() {
+    fn empty_panels_are_drawn() {
         assert!(panels(&[]).contains(">a title<"));
         assert!(panels(&[&[]]).contains(">an indicator<"));
         let nothing: &[(f64, f64)] = &[(f64::NAN, 0.5)];
@@ -470,13 +475,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn logarithms_are_those_of_the_library(value in 1.0..1e12_f64, large in 0..900_i32) {
+        fn logarithms_agree_with_the_library(value in 1.0..1e12_f64, large in 0..900_i32) {
             prop_assert!((log2(value) - value.log2()).abs() < 1e-12);
             prop_assert_eq!(log2(2_f64.powi(large)), f64::from(large));
         }
 
         #[test]
-        fn any_steps_give_the_same_picture_again(
+        fn any_steps_give_the_same_figure_again(
             steps in prop::collection::vec((any::<f64>(), 0.0..1.2_f64), 0..30),
             near in prop::collection::vec((0.9..9.0_f64, 0.0..1.0_f64), 0..30),
         ) {

@@ -1,19 +1,19 @@
-//! Colours for a third quantity, from dark to bright.
+//! Colors for a third quantity, from dark to bright.
 
-use crate::figure::{Frame, GREY, INK, TEXT_SIZE, TICK_SIZE, named_group};
+use crate::figure::{Frame, GRAY, INK, TEXT_SIZE, TICK_SIZE, named_group};
 use crate::scale::Scale;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
-/// How many colours there are: more cannot be told apart, fewer hide what there is to see.
+/// The number of colors: more are hard to distinguish, fewer hide differences.
 pub(crate) const STEPS: usize = 12;
 
-/// From dark blue by green to a yellow that is still seen on white. Brightness rises all the way, so that
-/// it can be read in grey too.
+/// From dark blue through green to a yellow that is visible on white. Brightness rises throughout,
+/// so that the scale also works in grayscale.
 const STOPS: [[u8; 3]; 4] = [[38, 20, 92], [0, 98, 150], [20, 150, 110], [226, 196, 40]];
 
-/// Colour number `step` of [`STEPS`].
-pub(crate) fn colour(step: usize) -> String {
+/// Color number `step` of [`STEPS`].
+pub(crate) fn color(step: usize) -> String {
     let last = STOPS.len() - 1;
     let at = step.min(STEPS - 1) * last;
     let (from, part) = (at / (STEPS - 1), at % (STEPS - 1));
@@ -25,13 +25,13 @@ pub(crate) fn colour(step: usize) -> String {
     format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))
 }
 
-/// The colour of a share of the range.
+/// The number of the color for a share of the range.
 pub(crate) fn step(share: f64) -> usize {
-    // What is not a number becomes 0.
+    // NaN becomes 0.
     ((share * STEPS as f64) as usize).min(STEPS - 1)
 }
 
-/// A bar beside a frame that says what the colours mean.
+/// The color key to the right of a frame.
 pub(crate) struct Bar<'a> {
     pub(crate) name: &'a str,
     pub(crate) scale: Scale,
@@ -56,15 +56,15 @@ impl Bar<'_> {
             svg.tag("rect")
                 .at(left, top)
                 .set("width", Self::WIDTH)
-                // A little into the one below, so that no line is seen between them.
+                // Rectangles overlap slightly, so that no line shows between them.
                 .set("height", part + if i > 0 { 0.5 } else { 0.0 })
-                .set("fill", &colour(i)[..])
+                .set("fill", &color(i)[..])
                 .end();
         }
         let ticks = self.scale.ticks(6);
         svg.tag("g")
             .set("font-size", TICK_SIZE)
-            .set("fill", GREY)
+            .set("fill", GRAY)
             .open();
         let mut widest: f64 = 0.0;
         for tick in &ticks {
@@ -95,22 +95,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_unlike_and_get_brighter() {
-        // Shares of red, green and blue in what the eye takes for brightness.
+    fn colors_differ_and_get_brighter() {
+        // Weights of red, green and blue in perceived brightness.
         let brightness = |i: usize| {
-            let text = colour(i);
+            let text = color(i);
             let part = |at: usize| f64::from(u8::from_str_radix(&text[at..at + 2], 16).unwrap());
             0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
         };
         for i in 1..STEPS {
             assert!(brightness(i) > brightness(i - 1) + 4.0, "{i}");
         }
-        assert_eq!(colour(0), "#26145c");
-        assert_eq!(colour(STEPS), "#e2c428");
+        assert_eq!(color(0), "#26145c");
+        assert_eq!(color(STEPS), "#e2c428");
     }
 
     #[test]
-    fn any_share_has_a_colour() {
+    fn any_share_has_a_color() {
         let shares = [f64::NAN, -1.0, 0.0, 0.5, 0.999, 1.0, f64::INFINITY];
         assert_eq!(shares.map(step), [0, 0, 0, 6, 11, 11, 11]);
     }

@@ -1,9 +1,9 @@
-//! From values to positions, and the round numbers beside an axis.
+//! Scales from values to positions, and the ticks of an axis.
 
 /// Values beyond this count as infinite, so that no range overflows.
 pub(crate) const LARGEST: f64 = 1e300;
 
-/// Smallest and largest of some values, where there are any.
+/// Smallest and largest of the values; `None` if there are none.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |range, v| {
         let (low, high) = range.unwrap_or((v, v));
@@ -18,17 +18,17 @@ pub(crate) struct Scale {
     high: f64,
     /// Whether its ticks are whole numbers.
     whole: bool,
-    /// Whether values are logarithms to base 2, and labels what they are logarithms of.
+    /// Whether values are logarithms to base 2; labels then show the powers of two.
     powers: bool,
 }
 
 impl Scale {
-    /// Share of the range left free on either side, so that no marker touches the frame.
+    /// Share of the range left free on each side, so that no marker touches the frame.
     const MARGIN: f64 = 0.04;
-    /// The narrowest range relative to its largest value. What is nearer than this is rounding or
-    /// would need labels too long to read.
+    /// The narrowest range relative to its largest value. Smaller differences are rounding errors
+    /// or would need labels that are too long to read.
     const NARROWEST: f64 = 1e-6;
-    /// The narrowest range of all, far enough above the smallest number that its steps exist.
+    /// The narrowest absolute range, large enough that its steps are representable.
     const TINIEST: f64 = 1e-290;
 
     /// A scale that covers `low ..= high` with a margin; both within [`LARGEST`].
@@ -49,10 +49,11 @@ impl Scale {
         }
     }
 
-    /// A scale for counts: as [`Scale::covering`], with whole numbers as ticks and at least one of them.
+    /// A scale for counts: as [`Scale::covering`], with whole numbers as ticks and at least one of
+    /// them.
     pub(crate) fn counting(low: f64, high: f64) -> Self {
         let (low, high) = (low.floor(), high.ceil());
-        // Half a step to either side of a single count: no other one is on the axis.
+        // Half a step on each side of a single count, so that the axis has no other count.
         let half = if low == high { 0.5 } else { 0.0 };
         Self {
             whole: true,
@@ -60,7 +61,8 @@ impl Scale {
         }
     }
 
-    /// A scale for logarithms to base 2 from 0 on: whole ones are its ticks, with powers of two as labels.
+    /// A scale for logarithms to base 2 from 0 on, with whole numbers as ticks and powers of two as
+    /// labels.
     pub(crate) fn powers_of_two(last: f64) -> Self {
         Self {
             powers: true,
@@ -68,16 +70,16 @@ impl Scale {
         }
     }
 
-    /// Where a value lies: 0 at the lower end, 1 at the upper one.
+    /// The position of a value: 0 at the lower end, 1 at the upper end.
     pub(crate) fn share(self, value: f64) -> f64 {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// Round numbers inside the scale in equal steps, `most / 2` to `most` of them; of whole numbers
-    /// fewer where there are not as many.
+    /// Round numbers inside the scale in equal steps, `most / 2` to `most` of them; fewer if the
+    /// ticks are whole numbers and the range has fewer of them.
     ///
-    /// Steps are 1, 2, 2.5 or 5 times a power of ten: each is at most twice the one before, hence the
-    /// lower bound. Without 2.5 it can be one less.
+    /// Steps are 1, 2, 2.5 or 5 times a power of ten: each is at most twice the previous one, hence
+    /// the lower bound. Without 2.5 there can be one tick less.
     pub(crate) fn ticks(self, most: u32) -> Vec<Tick> {
         let span = self.high - self.low;
         let mut exponent = decimal_exponent(span) - 3;
@@ -92,13 +94,13 @@ impl Scale {
             }
             exponent += 1;
         };
-        // One more on either side: the quotients are rounded, the comparison below is not.
+        // One more on each side: the quotients are rounded, the comparison below is not.
         let first = (self.low / step).ceil() as i64 - 1;
         let last = (self.high / step).floor() as i64 + 1;
         let mut counts: Vec<i64> = (first..=last).map(|k| k * digits).collect();
         counts.retain(|n| (self.low..=self.high).contains(&number(*n, exponent)));
         let shorter = |counts: &[i64], exponent: i32| {
-            // Nought alone has no digits to drop, but a count has no decimals.
+            // Zero alone has no digits to drop, but a count has no decimals.
             counts.iter().any(|n| *n != 0) || self.whole && exponent < 0
         };
         while counts.iter().all(|n| n % 10 == 0) && shorter(&counts, exponent) {
@@ -132,16 +134,14 @@ impl Scale {
     }
 }
 
-/// A round number and how it is written; the ticks of an axis have the same number of decimals.
+/// A round number with its label. All labels of an axis have the same number of decimals.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
-    /// The value.
     pub(crate) value: f64,
-    /// What is written beside it.
     pub(crate) label: String,
 }
 
-/// Two to a whole power, written out where that is short.
+/// Two to a whole power, written out if that is short.
 fn power_of_two(power: f64) -> String {
     match power {
         0.0..20.0 => plain(1 << power as i64, 0),
@@ -149,13 +149,13 @@ fn power_of_two(power: f64) -> String {
     }
 }
 
-/// The float nearest to `digits · 10^exponent`, which products of floats are not.
+/// The float nearest to `digits · 10^exponent`; a product of floats need not be the nearest.
 fn number(digits: i64, exponent: i32) -> f64 {
     format!("{digits}e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// The power of ten of a positive number's first digit; by formatting, since logarithms differ in
-/// their last bit from machine to machine.
+/// The decimal exponent of a positive number. It comes from the formatted number, because
+/// logarithms differ in their last bit between machines.
 fn decimal_exponent(value: f64) -> i32 {
     let text = format!("{value:e}");
     let exponent = text.split_once('e').and_then(|(_, e)| e.parse().ok());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_people_do() {
+    fn labels_are_round_numbers() {
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(
             labels(0.0, 0.12),
@@ -261,12 +261,12 @@ mod tests {
         );
         assert_eq!(grouped(1_234_567), "1,234,567");
         let values = [0.0, -0.0, 0.331_249, -1.5e-17, 20.0, 1e300];
-        let texts = ["0", "0", "0.3312", "-1.5e-17", "20", "1e300"];
-        assert_eq!(values.map(rounded), texts);
+        let expected = ["0", "0", "0.3312", "-1.5e-17", "20", "1e300"];
+        assert_eq!(values.map(rounded), expected);
     }
 
     #[test]
-    fn ranges_without_extent_get_one() {
+    fn empty_ranges_are_widened() {
         for value in [
             0.0,
             0.33,
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_whole_numbers_beside_them() {
+    fn counts_have_whole_numbers_as_ticks() {
         let labels = |low: f64, high: f64| {
             let ticks = Scale::counting(low, high).ticks(8);
             ticks.into_iter().map(|t| t.label).collect::<Vec<_>>()
@@ -318,7 +318,7 @@ mod tests {
             let ticks = scale.ticks(most);
             prop_assert!((3..=9).contains(&ticks.len()), "{ticks:?}");
             prop_assert!(ticks.iter().all(|t| scale.low <= t.value && t.value <= scale.high));
-            // No room for a further tick at either end: they cover the range.
+            // No room for another tick at either end: the ticks cover the range.
             let step = (ticks[ticks.len() - 1].value - ticks[0].value) / (ticks.len() - 1) as f64;
             prop_assert!(ticks[0].value - scale.low < 1.001 * step);
             prop_assert!(scale.high - ticks[ticks.len() - 1].value < 1.001 * step);
@@ -327,7 +327,7 @@ mod tests {
                 prop_assert!(((pair[1].value - pair[0].value) / step - 1.0).abs() < 1e-7);
                 prop_assert_ne!(&pair[0].label, &pair[1].label);
             }
-            // The step's digits are 1, 2, 25 or 5: at this precision nothing else is left.
+            // The digits of the step are 1, 2, 25 or 5, to this precision.
             let digits = format!("{step:.4e}");
             let first = digits.split('e').next().unwrap();
             prop_assert!(["1.0000", "2.0000", "2.5000", "5.0000"].contains(&first), "{digits}");

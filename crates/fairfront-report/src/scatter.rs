@@ -1,4 +1,4 @@
-//! Several panels in one picture, each with two quantities of its own.
+//! Several panels in one figure, each with two quantities of its own.
 
 use std::fmt::Write;
 
@@ -16,25 +16,26 @@ use crate::svg::Svg;
 /// One panel: points with two values each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter<'a> {
-    /// Above the panel; may be empty.
+    /// The title above the panel; may be empty.
     pub title: String,
     /// The horizontal axis.
     pub x: Side,
     /// The vertical axis.
     pub y: Side,
-    /// What is drawn, x and y of each point one after the other. A point with a value that cannot be
-    /// drawn is left out, and the title of the panel says how many are.
+    /// The series, with x and y of each point one after the other. Points with a value that cannot
+    /// be drawn are left out; a note next to the title of the panel shows how many.
     pub series: Vec<Series<'a>>,
-    /// Points marked apart from all series, x and y of each.
+    /// Points with a marker of their own, x and y of each.
     pub marked: Vec<f64>,
 }
 
-/// Several panels in one picture, such as a front and what it means for groups and rates.
+/// Several panels in one figure, such as a front and the rates of groups along it.
 ///
-/// Series of the same name look the same in all panels and have one line of the legend. Panels are
-/// lettered from (a) on; more than four are smaller, three in a row. Axes are linear, each covers all
-/// finite points of its panel and says which direction is better; on small panels that agree in it, the
-/// figure says it once. Points are drawn as in an [`Overlay`](crate::Overlay).
+/// Series of the same name look the same in all panels and have one entry in the legend. Panels are
+/// lettered from (a) on; more than four panels are smaller, three per row. Axes are linear; each
+/// covers all finite points of its panel and shows the better direction. If all axes of small
+/// panels have the same better direction, the figure shows it once. Points are drawn as in an
+/// [`Overlay`](crate::Overlay).
 ///
 /// ```
 /// use fairfront_report::{Better, Scatter, Scatters, Series, Side};
@@ -45,13 +46,13 @@ pub struct Scatter<'a> {
 ///         Scatter {
 ///             title: "the front".into(),
 ///             x: side("log_loss", Better::Lower),
-///             y: side("disparate_impact(gender)", Better::Lower),
+///             y: side("score_covariance(gender)", Better::Lower),
 ///             series: vec![Series { name: "front", values: &[0.34, 0.012, 0.41, 0.0] }],
 ///             marked: vec![0.33, 0.02],
 ///         },
 ///         Scatter {
 ///             title: "positive outcomes".into(),
-///             x: side("disparate_impact(gender)", Better::Lower),
+///             x: side("score_covariance(gender)", Better::Lower),
 ///             y: side("share of positive outcomes", Better::Neither),
 ///             series: vec![
 ///                 Series { name: "Female", values: &[0.012, 0.1, 0.0, 0.16] },
@@ -69,25 +70,25 @@ pub struct Scatter<'a> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatters<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
     /// The panels, row by row.
     pub panels: Vec<Scatter<'a>>,
-    /// What the legend calls the marked points.
+    /// The name of the marked points in the legend.
     pub marked: String,
 }
 
 impl Scatters<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
-    /// no panels, no points, equal points, names with any characters.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid: no panels, no points, equal points, names with any characters.
     ///
     /// The cost is about that of sorting the points of every panel.
     pub fn to_svg(&self) -> String {
         self.draw(None)
     }
 
-    /// The same with a front that lies in grey below the points of all panels, and with the same axes
-    /// for all of them: so one sees how far each is from it.
+    /// Like [`to_svg`](Self::to_svg), with a front in gray below the points of all panels. All
+    /// panels have the same axes, so that their distances from the front can be compared.
     ///
     /// ```
     /// # use fairfront_report::{Better, Scatter, Scatters, Series, Side};
@@ -96,7 +97,7 @@ impl Scatters<'_> {
     /// # let panel = |title: &str, values| Scatter {
     /// #     title: title.into(),
     /// #     x: side("log_loss"),
-    /// #     y: side("disparate_impact(a)"),
+    /// #     y: side("score_covariance(a)"),
     /// #     series: vec![Series { name: "list", values }],
     /// #     marked: vec![],
     /// # };
@@ -143,8 +144,8 @@ impl Scatters<'_> {
         svg.finish()
     }
 
-    /// Which direction the page says is better, instead of every axis: small panels have no room for it,
-    /// and where all axes agree, once is enough.
+    /// The better direction to show once for the whole figure: small panels have no room for it on
+    /// their axes. `Neither` if panels are large or axes differ.
     fn common_direction(&self) -> Better {
         let mut sides = self.panels.iter().flat_map(|p| [p.x.better, p.y.better]);
         let first = sides.next().unwrap_or(Better::Neither);
@@ -154,7 +155,7 @@ impl Scatters<'_> {
         }
     }
 
-    /// Names of series in the order they come up.
+    /// Names of series in the order of their first appearance.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.panels.iter().flat_map(|p| &p.series) {
@@ -171,7 +172,7 @@ impl Scatters<'_> {
             let of_name = || of_name.clone().filter(|layer| layer.name == *name);
             let most = of_name().map(|layer| layer.points.len()).max();
             let marker = Marker::of(names.iter().position(|n| n == name).unwrap_or(0));
-            // Signs are among the dots only where a panel has several series.
+            // Dots have markers among them only in panels with several series.
             let shared = (drawn.iter()).any(|d| {
                 let own = d.layers.iter().any(|layer| layer.name == *name);
                 own && d.layers.len() > 1
@@ -207,7 +208,7 @@ impl Scatters<'_> {
         lettered(index, self.panels.len(), &panel.title)
     }
 
-    /// The title, or what the picture shows where there is none.
+    /// The title, or a default.
     fn name(&self) -> String {
         match self.title.trim() {
             "" => "Points in several panels".into(),
@@ -215,7 +216,7 @@ impl Scatters<'_> {
         }
     }
 
-    /// The picture in words.
+    /// The description for screen readers.
     fn describe(&self, drawn: &[Drawn]) -> String {
         let mut text = String::from("Scatter plots");
         match self.common_direction().note() {
@@ -253,7 +254,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn new(panel: &'a Scatter<'a>, names: &[&str], said: Better) -> Self {
+    fn new(panel: &'a Scatter<'a>, names: &[&str], common: Better) -> Self {
         let layer = |series: &Series<'a>| {
             let index = names.iter().position(|n| *n == series.name);
             Layer::new(series, 2, Marker::of(index.unwrap_or(0)))
@@ -266,7 +267,7 @@ impl<'a> Drawn<'a> {
         let marked = Layer::new(&marked, 2, REFERENCE);
         let axis = |at: usize, side: &'a Side| Axis {
             name: &side.name,
-            note: match side.better == said {
+            note: match side.better == common {
                 true => "",
                 false => side.better.note(),
             },
@@ -299,7 +300,7 @@ impl<'a> Drawn<'a> {
             svg.close();
             svg.close();
         }
-        // Over a front, a panel without points is not empty.
+        // A panel without points still shows the front below.
         if ground.is_none() || self.layers.iter().any(|l| !l.points.is_empty()) {
             panel.draw_points(svg, &self.axes, &self.layers, &[None, None]);
         }
@@ -316,7 +317,7 @@ impl<'a> Drawn<'a> {
         range(self.layers.iter().flat_map(|l| &l.points).map(|p| p[axis]))
     }
 
-    /// How many points are not drawn, in words; empty where all are.
+    /// The number of points left out, in words; empty if all points are drawn.
     fn left_out(&self) -> String {
         let mut left_out = [0; 3];
         for layer in &self.layers {
@@ -329,14 +330,14 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// A scale that covers all points of some layers along an axis.
+/// A scale that covers all points of these layers along an axis.
 fn scale<'a>(at: usize, layers: impl Iterator<Item = &'a Layer<'a>>) -> Scale {
     let points = layers.flat_map(|layer| &layer.points);
     let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
     Scale::covering(low, high)
 }
 
-/// Gives all panels the same scales, which cover all points of all of them.
+/// Gives all panels the same scales, which cover the points of all panels.
 fn share_axes(drawn: &mut [Drawn], ground: &Layer) {
     for at in [0, 1] {
         let layers = (drawn.iter()).flat_map(|d| d.layers.iter().chain([&d.marked]));
@@ -383,23 +384,23 @@ mod tests {
     }
 
     #[test]
-    fn a_series_has_one_look_and_one_line_of_the_legend() {
+    fn a_series_has_one_look_and_one_entry_in_the_legend() {
         let first = panel(&[("front", &[0.1, 0.2, 0.3, 0.4])], &[0.0, 0.5]);
         let second = panel(&[("a", &[0.1, 0.2]), ("front", &[0.3, 0.1])], &[]);
         let svg = draw(vec![first, second]);
-        // Its name: once as text, and in each panel for the mouse.
+        // Its name appears once as text, and in each panel as a title.
         assert_eq!(svg.matches(">front</tspan>").count(), 1);
         assert_eq!(svg.matches("<title>front</title>").count(), 2);
         assert_eq!(svg.matches(">unmitigated model</tspan>").count(), 1);
         assert!(svg.contains(">2 points<") && svg.contains(">1 point<"));
         assert!(svg.contains(">(a) a panel<") && svg.contains(">(b) a panel<"));
-        // The first colour: legend, and both panels.
-        let blue = format!("stroke=\"{}\"", Marker::of(0).colour);
+        // The first color is in the legend and in both panels.
+        let blue = format!("stroke=\"{}\"", Marker::of(0).color);
         assert_eq!(svg.matches(&blue).count(), 3);
     }
 
     #[test]
-    fn axes_say_which_direction_is_better() {
+    fn axes_show_the_better_direction() {
         let mut one = panel(&[("front", &[0.1, 0.2])], &[]);
         let svg = draw(vec![one.clone()]);
         assert_eq!(svg.matches(">lower is better<").count(), 1);
@@ -408,12 +409,12 @@ mod tests {
         one.y.better = Better::Neither;
         let svg = draw(vec![one]);
         assert!(!svg.contains("is better"));
-        // One panel has no letter, and without marked points the legend has none.
+        // A single panel has no letter. Without marked points, the legend has no entry for them.
         assert!(svg.contains(">a panel<") && !svg.contains("unmitigated"));
     }
 
     #[test]
-    fn what_is_missing_is_said_above_its_panel() {
+    fn panel_titles_count_points_left_out() {
         let whole = panel(&[("front", &[0.1, 0.2, 0.3, 0.4])], &[f64::NAN, 1.0]);
         let part = panel(&[("front", &[0.1, f64::NAN, 0.3, 0.4])], &[]);
         let none = panel(&[("front", &[0.1, f64::NAN, 1e301, 0.4])], &[]);
@@ -442,14 +443,14 @@ mod tests {
         assert_well_formed(&svg);
         assert_eq!(svg.matches("<title>exact</title>").count(), 3);
         assert!(svg.contains(">2 points, 1 not finite<") && !svg.contains(">no points<"));
-        // From 0 to 0.9 and from 0 to 0.8, whatever the panel.
+        // From 0 to 0.9 and from 0 to 0.8 in all panels.
         for label in [">0.0<", ">0.2<", ">0.8<"] {
             assert_eq!(svg.matches(label).count(), 6, "{label}");
         }
     }
 
     #[test]
-    fn names_are_text_however_they_look() {
+    fn names_are_escaped_and_shortened() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
@@ -481,7 +482,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_points_give_the_same_picture_again(
+        fn any_points_give_the_same_figure_again(
             values in prop::collection::vec(value(), 0..40),
             marked in prop::collection::vec(value(), 0..5),
             n in 0..7_usize,

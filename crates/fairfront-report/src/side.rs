@@ -1,18 +1,18 @@
-//! What is along a side of a panel, and which direction is better.
+//! The quantity along a side of a panel, and its better direction.
 
-/// Which values of a quantity are the good ones.
+/// The better direction of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// Losses, gaps.
+    /// Lower is better: losses, differences between groups.
     Lower,
-    /// Accuracy.
+    /// Higher is better: accuracy.
     Higher,
-    /// Nothing is said, as of a share of positive outcomes.
+    /// Neither direction is better: the selection rate of a group.
     Neither,
 }
 
 impl Better {
-    /// What stands beside the name of an axis.
+    /// The note next to the name of an axis.
     pub(crate) fn note(self) -> &'static str {
         match self {
             Self::Lower => "lower is better",
@@ -25,8 +25,8 @@ impl Better {
 /// A quantity along one side of a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// What it is, with its unit; shortened in the middle where it is long.
+    /// The name of the quantity, with its unit; a long name is shortened in the middle.
     pub name: String,
-    /// Which values are the good ones: the axis says so.
+    /// The better direction, which the axis shows.
     pub better: Better,
 }

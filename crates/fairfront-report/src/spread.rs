@@ -1,13 +1,13 @@
-//! Which points of dense series carry their series' marker.
+//! Chooses the points of dense series that carry the marker of their series.
 
 use crate::marker::Position;
 
-/// For each series, positions that are well spread: `apart` tenths of a pixel from each other, and
-/// where there is room, between the markers of the other series and the `taken` positions. At most
-/// `most` of them; at least a few of a series that has room for them, and one of any.
+/// Chooses well-spread positions for each series: `apart` tenths of a pixel from each other and, if
+/// there is room, between the markers of the other series and the `taken` positions. Each series
+/// gets at most `most` positions, a few if it has room for them, and at least one.
 ///
-/// The series take turns, and each takes the point farthest from what is there. The first places are
-/// thus the ends of a curve, and series that lie on each other alternate along it.
+/// The series take turns, and each takes the point farthest from all markers so far. The first
+/// positions are therefore the ends of a curve, and series on the same curve alternate along it.
 pub(crate) fn spread(
     series: &[Vec<Position>],
     taken: &[Position],
@@ -16,11 +16,11 @@ pub(crate) fn spread(
 ) -> Vec<Vec<Position>> {
     /// A marker of another series may be this many times nearer than one of its own.
     const OTHERS: f64 = 2.5;
-    /// And a taken position this many times.
+    /// A taken position may be this many times nearer.
     const TAKEN: f64 = 5.0;
-    /// So many markers a series gets even where they come near others.
+    /// A series gets this many markers even if they are near others.
     const LEAST: usize = 4;
-    /// So many candidates are as good as all points: they are nearer than a marker is wide.
+    /// More candidates than this do not help: they are nearer to each other than a marker is wide.
     const CANDIDATES: usize = 500;
     let square = |(a, b): Position, (c, d): Position| ((a - c).pow(2) + (b - d).pow(2)) as f64;
     let mut room: Vec<Vec<(Position, f64)>> = Vec::with_capacity(series.len());
@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn every_series_is_marked_however_little_room_there_is() {
+    fn every_series_has_a_marker_even_without_room() {
         let spot = vec![(7, 7); 400];
         let chosen = spread(&[spot.clone(), spot, Vec::new()], &[(7, 7)], 300.0, 30);
         assert_eq!(chosen, [vec![(7, 7)], vec![(7, 7)], Vec::new()]);
     }
 
     #[test]
-    fn there_are_no_more_than_asked_for() {
+    fn the_maximum_is_kept() {
         let square: Vec<Position> = (0..400).map(|i| (i % 20 * 100, i / 20 * 100)).collect();
         assert_eq!(spread(&[square], &[], 100.0, 9)[0].len(), 9);
     }

@@ -1,15 +1,15 @@
-//! A writer of SVG that cannot leave a tag open or a text unescaped.
+//! An SVG writer that closes every tag and escapes every string.
 
 use std::fmt::Write;
 
-/// An SVG document being written, one element a line.
+/// An SVG document being written, one element per line.
 pub(crate) struct Svg {
     out: String,
     open: Vec<&'static str>,
 }
 
 impl Svg {
-    /// A document of this size in pixels, with its name and description for those who do not see it.
+    /// A document of this size in pixels, with a title and a description for screen readers.
     pub(crate) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
         let mut svg = Self {
             out: String::new(),
@@ -29,7 +29,7 @@ impl Svg {
         svg
     }
 
-    /// Begins an element; it is written by one of the methods of [`Tag`] that end it.
+    /// Begins an element; one of the methods of [`Tag`] has to end it.
     pub(crate) fn tag(&mut self, name: &'static str) -> Tag<'_> {
         self.indent();
         self.out.push('<');
@@ -37,7 +37,7 @@ impl Svg {
         Tag { svg: self, name }
     }
 
-    /// Closes the element opened last.
+    /// Closes the most recently opened element.
     pub(crate) fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             self.indent();
@@ -88,7 +88,7 @@ impl Tag<'_> {
         self.svg.out.push_str("/>\n");
     }
 
-    /// Leaves the element open for others, until [`Svg::close`].
+    /// Leaves the element open for child elements, until [`Svg::close`].
     pub(crate) fn open(self) {
         self.svg.out.push_str(">\n");
         self.svg.open.push(self.name);
@@ -102,17 +102,17 @@ impl Tag<'_> {
         let _ = writeln!(out, "</{}>", self.name);
     }
 
-    /// Ends a text of two parts, the second in another colour.
-    pub(crate) fn text_and_note(self, text: &str, note: &str, colour: &str) {
+    /// Ends an element with two pieces of text, the second in another color.
+    pub(crate) fn text_and_note(self, text: &str, note: &str, color: &str) {
         let out = &mut self.svg.out;
         out.push('>');
-        // The text may run from right to left; the note stays behind it all the same.
+        // The text may run from right to left; the note follows it in any case.
         out.push_str("<tspan unicode-bidi=\"isolate\">");
         escape(text, out);
         out.push_str("</tspan>");
         if !note.is_empty() {
             out.push_str("<tspan dx=\"7\" fill=\"");
-            escape(colour, out);
+            escape(color, out);
             out.push_str("\">");
             escape(note, out);
             out.push_str("</tspan>");
@@ -121,7 +121,7 @@ impl Tag<'_> {
     }
 }
 
-/// What an attribute can be.
+/// The value of an attribute.
 pub(crate) enum Value<'a> {
     /// Text, escaped when written.
     Text(&'a str),
@@ -151,8 +151,8 @@ fn write_number(number: f64, out: &mut String) {
     };
 }
 
-/// Writes text so that it is text in XML. Characters that XML forbids, that nothing shows or that
-/// turn the writing direction of what follows become `�`, line ends and tabs a space.
+/// Escapes text for XML. Characters that XML forbids, that are invisible or that change the writing
+/// direction become `�`; line ends and tabs become a space.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -171,8 +171,9 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Panics unless `xml` is one well-formed element: names match, attributes are quoted and unlike, no
-/// stray `<`, `&` or forbidden character. Written apart from the writer, to judge it.
+/// Panics unless `xml` is one well-formed element: names match, attributes are quoted and distinct,
+/// and there is no stray `<`, `&` or forbidden character. It shares no code with the writer that it
+/// tests.
 #[cfg(test)]
 pub(crate) fn assert_well_formed(xml: &str) {
     fn assert_text(text: &str) {
@@ -193,7 +194,7 @@ pub(crate) fn assert_well_formed(xml: &str) {
     while let Some(at) = rest.find('<') {
         assert_text(&rest[..at]);
         assert!(at == 0 || !open.is_empty() || rest[..at].trim().is_empty());
-        let end = rest.find('>').expect("a tag ends");
+        let end = rest.find('>').expect("the end of the tag");
         let tag = &rest[at + 1..end];
         rest = &rest[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
@@ -206,12 +207,12 @@ pub(crate) fn assert_well_formed(xml: &str) {
         let mut seen = Vec::new();
         while !attributes.is_empty() {
             let (key, value) = attributes.split_once("=\"").expect("a quoted value");
-            let (value, behind) = value.split_once('"').expect("a quote at its end");
+            let (value, after) = value.split_once('"').expect("a closing quote");
             assert!(key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
             assert!(!seen.contains(&key), "{key} twice in <{tag}>");
             assert_text(value);
             seen.push(key);
-            attributes = behind.strip_prefix(' ').unwrap_or(behind);
+            attributes = after.strip_prefix(' ').unwrap_or(after);
         }
         roots += usize::from(open.is_empty());
         if !empty {
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_a_decimal_at_most() {
+    fn numbers_have_at_most_one_decimal() {
         let written = |number: f64| {
             let mut out = String::new();
             write_number(number, &mut out);

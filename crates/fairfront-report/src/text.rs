@@ -1,14 +1,15 @@
-//! How much room text needs, without the font at hand.
+//! Estimates the width of text without knowing the font.
 
 use std::borrow::Cow;
 
-/// Room for `text` at a font size, in pixels: an estimate on the wide side of the usual sans-serif
-/// fonts, so that what fits here fits everywhere.
+/// The estimated width of `text` at a font size, in pixels. It is wide for a sans-serif font, so
+/// that text that fits here fits everywhere.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(advance).sum::<f64>()
 }
 
-/// `text` cut to `room` pixels, the middle giving way to `…`: names of runs differ at their ends.
+/// Shortens `text` to `room` pixels by replacing its middle with `…`, because names of runs differ
+/// at their ends.
 pub(crate) fn shorten(text: &str, size: f64, room: f64) -> Cow<'_, str> {
     if width(text, size) <= room {
         return text.into();
@@ -26,7 +27,7 @@ pub(crate) fn shorten(text: &str, size: f64, room: f64) -> Cow<'_, str> {
     let head = &text[..head.map_or(0, |(at, c)| at + c.len_utf8())];
     let tail = fitting(&mut text.char_indices().rev(), free - width(head, 1.0));
     let tail = &text[tail.map_or(text.len(), |(at, _)| at)..];
-    // A mark without its letter would sit on the dots.
+    // A combining mark without its letter would be drawn on the ellipsis.
     let tail = tail.trim_start_matches(|c| advance(c) == 0.0);
     format!("{}…{}", head.trim_end(), tail.trim_start()).into()
 }
@@ -44,7 +45,7 @@ fn advance(c: char) -> f64 {
         'A'..='Z' => 0.72,
         ..'\u{80}' => 0.62,
         ..'\u{1100}' => 0.8,
-        // Wide scripts, signs and pictures.
+        // Wide scripts, symbols and emoji.
         ..'\u{10000}' => 1.0,
         _ => 1.3,
     }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_gives_way() {
+    fn the_middle_is_cut() {
         assert_eq!(shorten("short", 10.0, 100.0), "short");
         let cut = shorten("results/adult/gender/seed-1", 10.0, 100.0);
         assert_eq!(cut, "results/ad…seed-1");
@@ -67,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shortened_fits(text in any::<String>(), room in 10.0..300.0_f64) {
+        fn shortened_text_fits(text in any::<String>(), room in 10.0..300.0_f64) {
             let short = shorten(&text, 10.0, room);
             prop_assert!(width(&short, 10.0) <= room + 1e-9);
             prop_assert_eq!(short == text, width(&text, 10.0) <= room);

@@ -1,4 +1,4 @@
-//! A line of a curve: what is drawn of it, and how.
+//! A line of a [`Curve`](crate::Curve): its drawable points and its style.
 
 use crate::curve::Line;
 use crate::figure::{Ink, LineStyle, draw_line, draw_markers, named_group};
@@ -16,19 +16,19 @@ const EVERY: usize = 1_000;
 /// A line as it is drawn.
 pub(crate) struct Trace<'a> {
     pub(crate) name: &'a str,
-    /// Points without a gap between them, in order; no run is empty.
+    /// Runs of points without a gap, in order; no run is empty.
     pub(crate) runs: Vec<Vec<(f64, f64)>>,
     pub(crate) n_points: usize,
     left_out: [usize; 3],
-    /// Whether it has markers.
+    /// Whether the line has markers.
     pub(crate) marked: bool,
     pub(crate) style: LineStyle,
 }
 
 impl<'a> Trace<'a> {
-    /// The line without what cannot be drawn; `above` lines are drawn after it.
+    /// The line without the points that cannot be drawn; `above` lines are drawn after it.
     pub(crate) fn new(line: &Line<'a>, mut style: LineStyle, above: usize) -> Self {
-        // A count that is not a number has its gap where it stands.
+        // A count that is not finite makes a gap at its position in the list.
         let mut before = f64::NEG_INFINITY;
         let mut points: Vec<(f64, (f64, f64))> = (line.points.iter())
             .map(|&(x, y)| {
@@ -50,7 +50,7 @@ impl<'a> Trace<'a> {
         let n_points = runs.iter().map(Vec::len).sum();
         let marked = n_points <= MARKED;
         if !marked {
-            // What lies below is a little wider, and shows at the edges where lines are the same.
+            // Lower lines are wider, so that their edges stay visible where lines coincide.
             style.width = 14.0 + 5.0 * above.min(2) as f64;
         }
         Self {
@@ -63,12 +63,12 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// How many points are drawn, and how many are left out.
+    /// The numbers of points drawn and left out, in words.
     pub(crate) fn count(&self) -> String {
         count(self.n_points, self.left_out)
     }
 
-    /// Its line of the legend.
+    /// The entry in the legend.
     pub(crate) fn entry(&self) -> Entry {
         Entry {
             key: Key::Line(self.style, self.marked),
@@ -77,7 +77,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Draws it without its markers.
+    /// Draws the line without its markers.
     pub(crate) fn draw(&self, svg: &mut Svg, place: impl Fn(&(f64, f64)) -> Position) {
         let placed = |run: &Vec<(f64, f64)>| run.iter().map(&place).collect();
         let mut runs: Vec<Vec<Position>> = self.runs.iter().map(placed).collect();
@@ -95,7 +95,7 @@ impl<'a> Trace<'a> {
             draw_line(svg, self.style, &lines);
         }
         if !self.marked {
-            // Nothing joins these: at the width of the line they would be too small to see.
+            // Isolated points would be too small to see at the width of the line.
             draw_markers(
                 svg,
                 self.style.marker,
@@ -108,8 +108,8 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// Of positions in order of x, those that can be seen: the first, lowest, highest and last of every
-/// pixel's width. Runs that end and begin in the same one are joined.
+/// Keeps the first, lowest, highest and last position of each pixel column; positions are in order
+/// of x. Runs that end and begin in the same column are joined.
 fn thin(runs: Vec<Vec<Position>>) -> Vec<Vec<Position>> {
     let column = |position: &Position| position.0.div_euclid(10);
     let mut joined: Vec<Vec<Position>> = Vec::new();
@@ -174,7 +174,7 @@ mod tests {
                 };
                 prop_assert_eq!(ys(&before), ys(&after));
             }
-            // What is joined was, or meets inside a column.
+            // Runs are joined only if they meet inside a column.
             for pair in runs.windows(2) {
                 let (end, start) = (pair[0][pair[0].len() - 1], pair[1][0]);
                 if end.0 / 10 != start.0 / 10 {

@@ -1,4 +1,4 @@
-//! What hypervolume measures, for two objectives.
+//! The hypervolume of two objectives as an area.
 
 use std::fmt::Write;
 
@@ -15,23 +15,23 @@ use crate::text::{shorten, width};
 
 /// Width and height of the frame, in pixels.
 const FRAME: (f64, f64) = (560.0, 360.0);
-/// What is dominated.
+/// The color of the area that several points dominate.
 const SHARED: &str = "#e3e3e3";
-/// What one point alone dominates.
+/// The color of the area that only one point dominates.
 const OWN: &str = "#b9b9b9";
 
-/// The hypervolume of a front over two objectives as the area that it is: everything between the
-/// points and a reference point, with the part that each point alone adds.
+/// The hypervolume of a front over two objectives, drawn as the area between the points and a
+/// reference point. The part that only one point dominates is shaded.
 ///
-/// Both objectives are to be minimised. Points that another one dominates, or that are not better than the
-/// reference in both objectives, are drawn and add nothing; a point with a value that cannot be drawn is
-/// left out. Without a reference that can be drawn there is no area.
+/// Both objectives are minimized. Points that are dominated, or that are not better than the
+/// reference in both objectives, are drawn and add nothing. Points with a value that cannot be
+/// drawn are left out. Without a reference that can be drawn, there is no area.
 ///
 /// ```
 /// use fairfront_report::{Series, Volume};
 /// let figure = Volume {
-///     title: "What hypervolume measures".into(),
-///     axes: ["log_loss", "disparate_impact(a)"],
+///     title: "The hypervolume of three models".into(),
+///     axes: ["log_loss", "score_covariance(a)"],
 ///     front: Series { name: "models", values: &[0.2, 0.6, 0.4, 0.2, 0.7, 0.1] },
 ///     reference: [1.0, 1.0],
 ///     label: "hypervolume 0.59".into(),
@@ -43,20 +43,21 @@ const OWN: &str = "#b9b9b9";
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Volume<'a> {
-    /// Above the picture; may be empty.
+    /// The title above the figure; may be empty.
     pub title: String,
-    /// Names of the objectives: the horizontal axis first.
+    /// Names of the objectives, the horizontal axis first.
     pub axes: [&'a str; 2],
-    /// The points, both values of each one after the other.
+    /// The points, two values each.
     pub front: Series<'a>,
-    /// Where the area ends.
+    /// The reference point, where the area ends.
     pub reference: [f64; 2],
-    /// Written inside the area: its size.
+    /// The label inside the area, such as its size.
     pub label: String,
 }
 
 impl Volume<'_> {
-    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture.
+    /// Returns the figure as an SVG document, with the same bytes for the same figure. All input is
+    /// valid.
     ///
     /// The cost is that of sorting the points.
     pub fn to_svg(&self) -> String {
@@ -104,7 +105,7 @@ impl Volume<'_> {
         svg.finish()
     }
 
-    /// The title, or what the picture shows where there is none.
+    /// The title, or a default.
     fn name(&self) -> &str {
         match self.title.trim() {
             "" => "Hypervolume",
@@ -112,7 +113,7 @@ impl Volume<'_> {
         }
     }
 
-    /// The picture in words.
+    /// The description for screen readers.
     fn describe(&self, layer: &Layer, steps: &[Step], reference: Option<[f64; 2]>) -> String {
         let [x, y] = self.axes.map(|name| shorten(name, 10.0, 1_000.0));
         let mut text = format!(
@@ -161,20 +162,20 @@ fn entries(layer: &Layer, steps: &[Step], reference: Option<[f64; 2]>) -> Vec<En
     entries
 }
 
-/// A point on the edge of the area, and where its part of it ends.
+/// A point on the edge of the area, and the end of its part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
     point: [f64; 2],
-    /// The next point's first value, or the reference's.
+    /// The first value of the next point, or of the reference.
     right: f64,
-    /// The second value of the point before, or the reference's.
+    /// The second value of the previous point, or of the reference.
     top: f64,
-    /// The reference's second value.
+    /// The second value of the reference.
     ceiling: f64,
 }
 
 impl Step {
-    /// The points that have a part in the area, from left to right.
+    /// The points on the edge of the area, from left to right.
     fn all(points: &[&[f64]], reference: [f64; 2]) -> Vec<Self> {
         let mut inside: Vec<[f64; 2]> = (points.iter())
             .map(|p| [p[0], p[1]])
@@ -201,7 +202,7 @@ impl Step {
         steps
     }
 
-    /// The area that its point alone dominates.
+    /// The area that only this point dominates.
     fn own(&self) -> f64 {
         (self.right - self.point[0]) * (self.top - self.point[1])
     }
@@ -212,7 +213,7 @@ impl Step {
     }
 }
 
-/// Where things are drawn.
+/// The frame and axes that the area is drawn in.
 struct Drawing<'a> {
     frame: Frame,
     axes: [Axis<'a>; 2],
@@ -224,7 +225,7 @@ impl Drawing<'_> {
         self.frame.position(x, y)
     }
 
-    /// The area as stairs, each step with the part that its point alone dominates.
+    /// Draws the area as stairs, each step with the part that only its point dominates.
     fn area(&self, svg: &mut Svg, steps: &[Step]) {
         let rectangle = |svg: &mut Svg, from: [f64; 2], to: [f64; 2], fill: &str| {
             let ((left, bottom), (right, top)) = (self.place(from), self.place(to));
@@ -238,8 +239,8 @@ impl Drawing<'_> {
         let Some((first, last)) = steps.first().zip(steps.last()) else {
             return;
         };
-        // Its edge: down to each point, to the right as far as the next. One path, since between
-        // rectangles side by side seams would show.
+        // The edge goes down to each point, then right to the next. It is one path, because seams
+        // would show between adjacent rectangles.
         let (x, y) = self.place([first.point[0], first.ceiling]);
         let mut edge = format!("M{x} {y}");
         for step in steps {
@@ -265,7 +266,7 @@ impl Drawing<'_> {
             .end();
     }
 
-    /// The label, as large as there is room for, in the upper right of the area.
+    /// Draws the label in the upper right of the area, as large as it fits.
     fn label(&self, svg: &mut Svg, label: &str, steps: &[Step]) {
         let (label, Some(first)) = (label.trim(), steps.first()) else {
             return;
@@ -342,12 +343,12 @@ mod tests {
             assert!(!svg.contains(SHARED) && svg.contains(">1 point<"));
             assert!(draw(&[], reference, "a name").contains(">no points<"));
         }
-        // Nor where no point is inside.
+        // There is no area either if no point is better than the reference.
         assert!(!draw(&[0.5, 0.5], [0.5, 1.0], "a name").contains(SHARED));
     }
 
     #[test]
-    fn names_are_text_however_they_look() {
+    fn names_are_escaped() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}"] {
@@ -358,7 +359,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn own_parts_are_what_is_lost_without_the_point(
+        fn the_own_part_of_a_point_is_lost_without_it(
             points in prop::collection::vec((0..12_u8, 0..12_u8), 1..9),
             reference in (1..12_u8, 1..12_u8),
         ) {
@@ -377,7 +378,7 @@ mod tests {
                 stairs.iter().map(|s| (s.right - s.point[0]) * (s.ceiling - s.point[1])).sum();
             prop_assert_eq!(area, covered(&values));
             for step in &stairs {
-                // Among those that nothing dominates.
+                // Only nondominated points count here.
                 let others = stairs.iter().filter(|s| s.point != step.point);
                 let others: Vec<f64> = others.flat_map(|s| s.point).collect();
                 prop_assert_eq!(step.own(), covered(&values) - covered(&others));
@@ -385,7 +386,7 @@ mod tests {
         }
 
         #[test]
-        fn any_points_give_the_same_picture_again(
+        fn any_points_give_the_same_figure_again(
             values in prop::collection::vec(prop_oneof![0.0..1.0_f64, any::<f64>()], 0..20),
             x in any::<f64>(),
             y in prop_oneof![0.0..2.0_f64, any::<f64>()],

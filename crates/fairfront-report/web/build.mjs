@@ -1,5 +1,5 @@
-// Builds dist/report.js and dist/report.css; with --check says whether those on disk are what would be
-// built; with --test builds the tests for node.
+// Builds dist/report.js and dist/report.css. With --check, it fails if the files in dist/ differ from the build.
+// With --test, it builds the tests for Node.
 import { build } from "esbuild";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -42,7 +42,7 @@ if (mode === "--test") {
       const found = await readFile(path, "utf8").catch(() => "");
       if (found !== file.text) {
         stale = true;
-        console.error(`dist/${name} is not what src/ builds to; run npm run build and commit it`);
+        console.error(`dist/${name}: differs from the build of src/; run npm run build and commit the result`);
       }
     } else {
       await mkdir(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-//! What is asked for, in words, and the solvers and objectives that it means.
+//! Fit options as users write them, and the solvers and objectives that they select.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SolverName {
-    /// The first that suits the objectives best ([`Solver::suits`]): [`Trace`] for convex covariances,
-    /// [`Weighted`] for rates and groups' losses, otherwise [`PfSmg`], polished.
+    /// The first solver that suits the objectives best ([`Solver::suits`]): [`Trace`] for convex
+    /// covariances, [`Weighted`] for rates and group losses, otherwise [`PfSmg`] with polishing.
     ///
     /// [`Solver::suits`]: fairfront_solve::Solver::suits
     /// [`Trace`]: fairfront_solve::Trace
@@ -30,7 +30,7 @@ pub enum SolverName {
     Trace,
     /// Weighted sums.
     Weighted,
-    /// Stochastic multi-gradient runs.
+    /// Stochastic multi-gradient descent with restarts.
     PfSmg,
     /// The loss under bounds on the covariances.
     EpsFair,
@@ -46,7 +46,7 @@ impl SolverName {
         Self::EpsFair,
     ];
 
-    /// The name as text.
+    /// The name as a string.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -57,30 +57,31 @@ impl SolverName {
         }
     }
 
-    /// The name that a text is.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|name| name.name() == text)
     }
 }
 
-/// How a front is to be computed, as people say it: what the command and the Python package share.
+/// Fit options as users write them, shared by the command and the Python package.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
-    /// What is minimised, the loss first; where there is nothing, the usual objectives.
+    /// Objectives to minimize, the loss first; if empty, the default objectives.
     pub objectives: Vec<String>,
     /// The solver.
     pub solver: SolverName,
-    /// Whether the settings are those of the paper's experiments.
+    /// Whether to use the settings of the paper's experiments.
     pub paper: bool,
-    /// Points of the front.
-    pub points: Option<usize>,
+    /// Number of models of the front.
+    pub models: Option<usize>,
     /// Settings of the solver, names and values.
     pub settings: Vec<(String, String)>,
-    /// Whether the front is polished, whatever the solver.
+    /// Whether to polish the front of any solver.
     pub polish: bool,
-    /// By what points are judged.
+    /// The values that models are judged by.
     pub front_in: Option<FrontIn>,
-    /// Penalty of the log loss; `None` chooses it by cross-validation, or takes the paper's with `paper`.
+    /// Penalty of the log loss; `None` chooses it by cross-validation, or uses the paper's if
+    /// `paper` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub penalty: Option<f64>,
     /// Seed of the solver.
@@ -88,12 +89,13 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// What is to be fitted on rows of this source, with these attributes as objectives name them.
+    /// The request for a fit on rows of this source, with attributes spelled as in objectives.
     pub fn request(&self, source: &str, attributes: &[String]) -> Result<FitRequest, Error> {
         self.request_with(source, attributes, &[])
     }
 
-    /// The same, by a solver that knows these settings too, whose values are set later.
+    /// Like [`request`](Self::request), with a solver that also has the settings in `tried`, whose
+    /// values are set later.
     pub(crate) fn request_with(
         &self,
         source: &str,
@@ -136,7 +138,7 @@ impl Ask {
     }
 }
 
-/// The sensitive attributes of a spec, as objectives name them.
+/// The sensitive attributes of a spec, spelled as in objectives.
 pub fn attribute_texts(spec: &Spec) -> Vec<String> {
     let text = |columns: &Vec<String>| {
         let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
@@ -145,7 +147,7 @@ pub fn attribute_texts(spec: &Spec) -> Vec<String> {
     spec.sensitive.iter().map(text).collect()
 }
 
-/// The solvers that may be used: the one that was named, or those that are tried in turn.
+/// The solvers that may be used: the requested one, or those that are considered in turn.
 fn solvers(
     ask: &Ask,
     source: &str,
@@ -159,7 +161,7 @@ fn solvers(
             let name = other.name();
             Err(Error::usage(say![
                 "the paper has no solver {name}";
-                "leave out ", either([PRESET, SOLVER])
+                "remove ", either([PRESET, SOLVER])
             ]))
         }
     };
@@ -170,7 +172,7 @@ fn solvers(
     let mut candidates = Vec::new();
     for solver in AnySolver::all() {
         let wanted = match named {
-            // EPS-fair is a baseline, for comparisons.
+            // EPS-fair is a baseline for comparisons.
             SolverName::Auto => !matches!(solver, AnySolver::EpsFair(_)),
             name => name.name() == solver.name(),
         };
@@ -183,7 +185,7 @@ fn solvers(
         }
     }
     let settings = &ask.settings;
-    // Settings that only some of several know choose among these.
+    // Settings that only some of the solvers have restrict the choice to these.
     let set = settings
         .iter()
         .map(|(name, value)| (name.as_str(), say![SET, " \"{name}={value}\""]));
@@ -216,7 +218,7 @@ fn solvers(
                         }
                         say![
                             message, ": these are settings of different solvers";
-                            "name one with ", SOLVER
+                            "choose one with ", SOLVER
                         ]
                     }
                 };
@@ -227,7 +229,7 @@ fn solvers(
     for candidate in &mut candidates {
         let solver = &mut candidate.solver;
         solver.set_seed(ask.seed);
-        if let Some(points) = ask.points {
+        if let Some(points) = ask.models {
             solver.set_points(points);
         }
         for (name, value) in settings {
@@ -237,7 +239,7 @@ fn solvers(
                 let hint = match known.clone().any(|k| k == name) {
                     true => error.to_string(),
                     false => format!(
-                        "there is no such setting of {of}; {}",
+                        "{of} has no such setting; {}",
                         fairfront_data::near_names(name, known)
                     ),
                 };
@@ -248,13 +250,15 @@ fn solvers(
     Ok(candidates)
 }
 
-/// The paper centres with all rows.
+/// The paper centers conditional covariances with all rows.
 fn as_in_paper(objective: &str) -> String {
-    let conditioned = ["equal_opportunity", "predictive_equality"];
+    let sets =
+        |call: &ObjectiveCall, setting| call.settings.iter().any(|(name, _)| name == setting);
     match ObjectiveCall::parse(objective) {
         Ok(call)
-            if conditioned.contains(&call.name.as_str())
-                && !call.settings.iter().any(|(name, _)| name == "center") =>
+            if call.name == "score_covariance"
+                && sets(&call, "given")
+                && !sets(&call, "center") =>
         {
             match objective.trim_end().strip_suffix(')') {
                 Some(start) => format!("{start}, center=all)"),

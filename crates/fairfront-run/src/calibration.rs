@@ -1,4 +1,4 @@
-//! How the scores of a front's models become probabilities, and the columns that say so.
+//! Calibrates the scores of a front's models into probabilities, and writes the columns for it.
 
 use fairfront_core::{
     Calibration, Points, Probabilities, calibrate, calibrate_scale, predictor_of,
@@ -8,21 +8,21 @@ use fairfront_data::{Encoded, Part, RowRole};
 use crate::Error;
 use crate::measured::SplitValues;
 
-/// The columns that hold the calibration of a model.
+/// Columns with the calibration of a model.
 pub(crate) const SLOPE: &str = "calibration.slope";
 pub(crate) const INTERCEPT: &str = "calibration.intercept";
 
-/// The calibration of each model: slope and intercept fitted on validation rows. If there are none, or too
-/// few of one label, the slope alone is fitted, on training rows: a probability of at least 0.5 is then a
-/// decision for the positive label, as scikit-learn expects.
+/// The calibration of each model: slope and intercept fitted on validation rows. If there are none,
+/// or too few of one label, only the slope is fitted, on training rows. A probability of at least
+/// 0.5 is then a positive decision, as scikit-learn expects.
 ///
-/// Calibration changes no decision and decides nothing about which models are kept.
+/// Calibration changes no decision and does not influence which models are kept.
 pub(crate) fn calibrations(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error> {
     calibrations_unless(encoded, points, points.len(), &|| false)
 }
 
-/// The same, `chunk` models at a time. If the work is over before all of them are calibrated, probabilities
-/// are those of the scores as they are.
+/// Like [`calibrations`], `chunk` models at a time. If the work is stopped before all are
+/// calibrated, all models keep their uncalibrated scores.
 pub(crate) fn calibrations_unless(
     encoded: &Encoded,
     points: &Points,
@@ -54,7 +54,8 @@ fn of_some(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error
     )?)
 }
 
-/// The split whose rows show how well probabilities fit: one that no model was chosen on, if there is one.
+/// The split for the reliability of probabilities: one on which no model was chosen, if there is
+/// one.
 pub(crate) fn shown(splits: &[SplitValues]) -> Option<&SplitValues> {
     let on = |part: Part| splits.iter().find(|split| split.part == part);
     [Part::Test, Part::Validation, Part::Train]
@@ -62,8 +63,8 @@ pub(crate) fn shown(splits: &[SplitValues]) -> Option<&SplitValues> {
         .find_map(on)
 }
 
-/// The columns of a model's calibration and of its reliability: in each bin of probabilities the rows (their
-/// weights summed), the mean probability and the share of positive rows.
+/// The columns of a model's calibration and reliability: for each bin of probabilities, the rows
+/// (the sum of their weights), the mean probability and the share of positive rows.
 pub(crate) fn columns(
     calibration: Calibration,
     probabilities: Option<&Probabilities>,

@@ -4,39 +4,39 @@ use std::path::Path;
 use fairfront_core::{Message, Wording};
 use fairfront_model::Error as ModelError;
 
-/// What can go wrong between a data set and a run folder.
+/// Errors of reading, fitting, selecting, comparing and verifying.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Usage, data, tables, scores and files: errors that also occur without a run.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// No point of a front meets the requirements.
+    /// No model of a front meets the requirements.
     #[error("{0}")]
     Unmet(Box<crate::Unmet>),
     /// No model can be certified for the requirements.
     #[error("{0}")]
     Uncertified(Box<crate::Uncertified>),
-    /// Judging a front.
+    /// Errors of comparing models or fronts.
     #[error(transparent)]
     Front(#[from] fairfront_pareto::Error),
-    /// Solving.
+    /// Errors of the solver.
     #[error(transparent)]
     Solve(#[from] fairfront_solve::Error),
 }
 
 impl Error {
-    /// Wrong usage, whatever the data.
+    /// Wrong usage, independent of the data.
     pub fn usage(message: impl Into<Message>) -> Self {
         ModelError::usage(message).into()
     }
 
-    /// Data that does not allow it.
+    /// Data that do not allow the operation.
     pub fn data(message: impl Into<Message>) -> Self {
         ModelError::data(message).into()
     }
 
-    /// Whether this is wrong usage rather than a failure.
+    /// Whether this is a usage error rather than a failure.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Model(error) => error.is_usage(),
@@ -45,7 +45,7 @@ impl Error {
         }
     }
 
-    /// Whether work was asked to stop before there was a model.
+    /// Whether the work was stopped before there was a model.
     pub fn is_stopped(&self) -> bool {
         use fairfront_core::Error::Stopped;
         matches!(
@@ -66,17 +66,17 @@ impl Error {
         }
     }
 
-    /// The error in the words of a program.
+    /// The error in the wording of a program.
     pub fn render(&self, wording: &dyn Wording) -> String {
         self.message().render(wording)
     }
 
-    /// The error about a file or a folder: its problem and its remedy in one line.
+    /// An error about a file or folder: the problem and the remedy in one line.
     pub fn file(path: &Path, problem: impl Display) -> Self {
         ModelError::file(path, problem).into()
     }
 
-    /// The same with a message that may name settings.
+    /// Like [`Error::file`], with a message that may name settings.
     pub fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
         ModelError::of_file(path, problem).into()
     }

@@ -11,35 +11,39 @@ use crate::meaning::{Unit, kind};
 use crate::place::recover;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
-/// How the front is called in legends.
+/// The front in legends.
 const FRONT: &str = "models of the front";
-/// And the model that minimises the loss alone.
+/// The unmitigated model in legends.
 const UNMITIGATED: &str = "unmitigated model";
-/// Objectives in pairs at most.
+/// The largest number of objectives that are drawn in pairs.
 const MOST_IN_PAIRS: usize = 4;
 
 /// A figure of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// File name without an ending, of letters, digits and `-`.
+    /// File name without extension, made of letters, digits and `-`.
     pub name: String,
-    /// The picture.
+    /// The SVG document.
     pub svg: String,
 }
 
-/// How other files are made of figures.
+/// Converts figures to another format.
 #[derive(Clone, Copy)]
 pub struct Conversion<'a> {
-    /// Ending of their names: `png`.
+    /// File extension of the converted figures, such as `png`.
     pub ending: &'a str,
-    /// From an SVG document to their bytes.
+    /// Converts an SVG document to the bytes of the other file.
     pub by: &'a dyn Fn(&str) -> Result<Vec<u8>, Error>,
 }
 
-/// All figures of a run, the same bytes for the same run: `front` (three objectives: each pair, colored by
-/// the third; more: the first four in pairs), for each objective that compares groups `trade-off-…`, the
-/// paper's four panels, and `hypervolume-by-round` where the solver kept it.
-/// Values are those on test rows, on validation or training rows where there are none.
+/// All figures of a run; the same run gives the same bytes.
+///
+/// - `front`: the front; with three objectives, each pair, colored by the third; with more, the
+///   first four in pairs
+/// - `trade-off-…`: the paper's four panels, for each objective that compares groups
+/// - `hypervolume-by-round`: if the solver recorded it
+///
+/// Values are those on test rows; without test rows, on validation rows or else training rows.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     let numbers = RunNumbers::new(run, front);
     let mut figures = vec![Figure {
@@ -53,9 +57,9 @@ pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     figures
 }
 
-/// Writes the figures of a run, or of the newest one in a state, into `figures` in its folder, each whole or
-/// not at all; those that are there are replaced. A conversion that fails leaves nothing written. Returns where
-/// they are.
+/// Writes the figures of a run, or of the newest run in a state, into `figures` in its folder. Each
+/// file is written atomically and replaces an existing one. If a conversion fails, nothing is
+/// written. Returns the paths.
 pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Vec<PathBuf>, Error> {
     let (run, front) = read_run(folder)?;
     let figures = figures(&run, &front);
@@ -71,7 +75,7 @@ pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Ve
     let place = folder.join(FIGURES);
     std::fs::create_dir_all(&place).map_err(|e| {
         let problem = format!(
-            "no folder can be made here ({}); see what is there",
+            "the folder cannot be created ({}); check what is at this path",
             e.kind()
         );
         Error::file(&place, problem)
@@ -109,13 +113,13 @@ impl<'a> RunNumbers<'a> {
         Self { run, front, split }
     }
 
-    /// What all figures say of the run.
-    fn title(&self, what: &str) -> String {
+    /// The title of a figure.
+    fn title(&self, subject: &str) -> String {
         let rows = match self.split {
             "train" => "training",
             other => other,
         };
-        format!("{}: {what} on {rows} rows", self.run.source)
+        format!("{}: {subject} on {rows} rows", self.run.source)
     }
 
     /// The column of an objective.
@@ -130,7 +134,7 @@ impl<'a> RunNumbers<'a> {
         format!("{}.{name}", self.split)
     }
 
-    /// Columns of all points, point by point; NaN where there is no value.
+    /// Values of these columns, model by model; NaN for missing values.
     fn values(&self, names: &[String]) -> Vec<f64> {
         let columns: Vec<_> = names.iter().map(|name| self.column(name)).collect();
         let point = |i: usize| columns.iter().map(move |c| c.get(i).copied().flatten());
@@ -149,7 +153,7 @@ impl<'a> RunNumbers<'a> {
         }
     }
 
-    /// The same of the unmitigated model.
+    /// Values of these columns for the unmitigated model.
     fn unmitigated(&self, names: &[String]) -> Vec<f64> {
         let known = |name: &str| self.run.unmitigated.values.get(name).copied().flatten();
         let value = |name: &String| match name.strip_suffix(Measure::ERROR_RATE) {
@@ -162,7 +166,7 @@ impl<'a> RunNumbers<'a> {
         values.map(|v| v.unwrap_or(f64::NAN)).collect()
     }
 
-    /// What the front is in, names and columns.
+    /// The values that the front compares: names and columns.
     fn judged_in(&self) -> (Vec<String>, Vec<String>) {
         let front_in = self.run.judged.front_in;
         let names = match front_in {
@@ -218,7 +222,7 @@ impl<'a> RunNumbers<'a> {
         .to_svg()
     }
 
-    /// How the hypervolume grew, where there is more than one round.
+    /// The hypervolume by round, if there is more than one round.
     fn by_round(&self) -> Option<Figure> {
         let volumes = &self.run.counters.hypervolume_by_round;
         let points: Vec<(f64, f64)> = (1_u32..)
@@ -241,20 +245,20 @@ impl<'a> RunNumbers<'a> {
         })
     }
 
-    /// Attributes that there are measures of.
+    /// Attributes that have measures.
     fn attributes(&self) -> impl Iterator<Item = &str> {
         let start = self.measure("demographic_parity_difference(");
         let names = self.front.names.iter();
         names.filter_map(move |name| name.strip_prefix(&start)?.strip_suffix(')'))
     }
 
-    /// The groups of an attribute and their columns of a rate.
+    /// The groups of an attribute, and the columns of a rate for them.
     fn groups(&self, attribute: &str, rate: &str) -> Vec<(&str, String)> {
         let start = self.measure(&format!("{rate}("));
         let of = |name: &'a String| -> Option<(&'a str, String)> {
             let of_group = name.strip_prefix(&start)?.strip_suffix(')')?;
             let group = |attribute: &str| of_group.strip_prefix(attribute)?.strip_prefix('=');
-            // Of attributes that a name could belong to, the one with the longest name.
+            // If the name could belong to several attributes, use the one with the longest name.
             let longest = self.attributes().filter(|a| group(a).is_some());
             let longest = longest.max_by_key(|a| a.len())?;
             (longest == attribute).then(|| (group(attribute).unwrap_or(""), name.clone()))
@@ -268,7 +272,7 @@ impl<'a> RunNumbers<'a> {
         let (_, attribute) = fairness.split_once('(')?;
         let attribute = attribute.strip_suffix(')')?;
         let meaning = &self.run.meaning;
-        // An objective without a measure of its own is shown with the selection rates of groups.
+        // An objective without its own measure is shown with the selection rates of groups.
         let parity = format!("demographic_parity_difference({attribute})");
         let own = meaning.objective(fairness)?.measure.clone();
         let is_difference = |name: &String| {
@@ -357,7 +361,7 @@ fn label(name: &str) -> String {
     }
 }
 
-/// A name of any characters as part of a file's: letters, digits, and `-` for everything else.
+/// Turns any name into part of a file name: letters, digits, and `-` for everything else.
 fn file_name(name: &str) -> String {
     const LONGEST: usize = 60;
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! From a prepared table to a run: problem, solver, measures.
+//! Fitting: builds the problem from a prepared table, runs the solver and measures the front.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,13 +7,13 @@ use fairfront_core::{
     Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
-    AttributeRule, Encoded, Findings, Notice, Ordered, Part, Prepared, attribute_name, by_level,
-    grammar,
+    AttributeRule, Diagnostic, Encoded, Findings, Ordered, Part, Prepared, attribute_name,
+    by_severity, grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    AnySolver, Certificate, Front, Observer, Outcome, Polish, Polished, Remainder, StopReason,
-    StopSignal, certify_unless_stopped,
+    AnySolver, Front, Observer, Outcome, Polish, Polished, Proof, Remainder, StopReason,
+    StopSignal, prove_unless_stopped,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -28,133 +28,136 @@ use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, memory, notice};
+use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, diagnostic, memory};
 
-/// Points of an updated front whose thresholds are moved, at most.
+/// The largest number of models of an updated front whose thresholds are moved.
 const MOST_MOVED: usize = 96;
 
-/// What is to be fitted.
+/// The settings of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitRequest {
-    /// Objectives as written; where there are none, [`default_objectives`].
+    /// Objectives as written; [`default_objectives`] if empty.
     pub objectives: Vec<String>,
-    /// Solvers with their settings: the first that suits the objectives is used, the last whether
-    /// it does or not.
+    /// Solvers with their settings. The first that suits the objectives is used; if none does, the
+    /// last.
     pub solvers: Vec<SolverChoice>,
-    /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
-    /// some, else by the objectives.
+    /// Values that the front compares. `None` means measures if every objective is a smooth version
+    /// of a measure, and objectives otherwise.
     pub front_in: Option<FrontIn>,
-    /// Penalty of the log loss, which losses take that set no `lambda` of their own.
+    /// The log-loss penalty for losses that do not set their own `lambda`.
     #[serde(default)]
     pub penalty: Penalty,
-    /// Whether one objective, the loss, will do: the front is then the unmitigated model.
+    /// Whether a single objective, the loss, is allowed; the front is then the unmitigated model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub loss_alone: bool,
 }
 
-/// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
-/// with `disparate_impact`, for solvers that need covariances. Attributes are named as in objectives.
+/// The default objectives: `error_rate`, and `demographic_parity` of each attribute.
+///
+/// For solvers that need covariances, the paper's objectives: `log_loss` and `score_covariance`.
+/// `attributes` are spelled as in objectives.
 pub fn default_objectives(attributes: &[String], covariances: bool) -> Vec<String> {
     let (loss, fair) = match covariances {
-        true => ("log_loss", "disparate_impact"),
+        true => ("log_loss", "score_covariance"),
         false => ("error_rate", "demographic_parity"),
     };
     let fair = attributes.iter().map(|name| format!("{fair}({name})"));
     std::iter::once(loss.to_owned()).chain(fair).collect()
 }
 
-/// A solver that may be used.
+/// A solver that a fit may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SolverChoice {
     /// The solver with its settings.
     #[serde(flatten)]
     pub solver: AnySolver,
-    /// How its front is polished, where it is.
+    /// How its front is polished; `None` for no polishing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Polish>,
 }
 
-/// What is proven of a front, as `run.json` says it.
+/// Summary of the optimality proofs of a front, as stored in `run.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CertificateInfo {
-    /// Points with a proven gap: no model has a loss lower by more, without being worse in another
-    /// objective.
+pub struct ProofInfo {
+    /// Number of models with an optimality gap: no model can lower the loss by more without being
+    /// worse in another objective.
     pub proven: usize,
-    /// The largest of these gaps.
-    pub largest_gap: Option<f64>,
-    /// The longest of the shortest combinations of gradients: 0 where all points are stationary.
+    /// The largest optimality gap.
+    pub largest_optimality_gap: Option<f64>,
+    /// The largest norm, over all models, of the shortest convex combination of gradients: 0 if all
+    /// models are stationary.
     pub largest_residual: f64,
 }
 
-/// What polishing did, as `run.json` says it.
+/// Summary of polishing, as stored in `run.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PolishInfo {
     /// Its settings.
     pub settings: Polish,
-    /// Points improved and left out.
+    /// Numbers of models that were improved and left out.
     #[serde(flatten)]
     pub polished: Polished,
-    /// Volumes dominated before and after, up to the loss at x = 0 and 1.1 times the largest value
-    /// of each other objective; for two to four objectives.
+    /// Dominated volumes before and after, for two to four objectives. The reference point is the
+    /// loss at x = 0 and 1.1 times the largest value of each other objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervolume: Option<[f64; 2]>,
-    /// Wall seconds, which those of solving include.
+    /// Wall-clock seconds, included in those of solving.
     pub seconds: f64,
 }
 
 /// A finished run, in memory.
 #[derive(Debug)]
 pub struct Fitted {
-    /// The data, encoded.
+    /// The encoded data.
     pub encoded: Encoded,
-    /// Training rows of the groups of each attribute.
+    /// Training row counts of the groups of each attribute.
     pub groups: Ordered<Ordered<GroupRows>>,
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
     /// The meaning of objectives and measures.
     pub meaning: Meaning,
-    /// The objectives as they were asked for.
+    /// The objectives as requested.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
     pub definitions: Vec<String>,
-    /// Their values on the training rows where all parameters are 0.
+    /// Their values on the training rows when all parameters are 0.
     pub at_zero: Vec<f64>,
-    /// The front and what it took.
+    /// The solver's outcome: the front, its proofs and counters.
     pub outcome: Outcome,
-    /// The solver that was used, and why where there was a choice.
+    /// The solver that was used.
     pub solver: AnySolver,
-    /// The reason.
+    /// Why this solver was chosen, if there was a choice.
     pub reason: Option<String>,
-    /// What is proven of the front.
-    pub certificate: CertificateInfo,
-    /// What polishing did to it, where there was any.
+    /// Summary of the optimality proofs.
+    pub proof: ProofInfo,
+    /// Summary of polishing, if the front was polished.
     pub polish: Option<PolishInfo>,
-    /// How its points were judged.
+    /// How the models were judged.
     pub judged: JudgedInfo,
     /// The penalty and how it was chosen; `None` if no loss took it.
     pub penalty: Option<PenaltyInfo>,
-    /// Values that it is judged by.
+    /// Values of this front, and of the earlier one, that fronts are judged by.
     pub standing: Standing,
-    /// Where the solver started from, where that was found for it.
+    /// Models that the solver started from, if they were computed for it.
     pub starts: Option<Points>,
-    /// Work that was left out after a stop.
+    /// Work that was skipped after a stop.
     pub left_out: Vec<LeftOut>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Counts that order models and certify requirements.
     pub evidence: Evidence,
-    /// Intervals of measures on the splits that are shown.
+    /// Intervals of measures on the displayed splits.
     pub(crate) intervals: Vec<SplitIntervals>,
-    /// How they were found.
+    /// How the intervals were computed.
     pub interval_info: IntervalInfo,
     /// How scores become probabilities: one calibration per model, the unmitigated model's last.
     pub calibrations: Vec<Calibration>,
-    /// Identifies the encoded data.
+    /// Hash of the encoded data.
     pub fingerprint: String,
-    /// Wall seconds of encoding, solving and measuring.
+    /// Wall-clock seconds of encoding, solving and measuring.
     pub seconds: [f64; 3],
-    /// What to be wary of.
-    pub notices: Vec<Notice>,
+    /// Warnings and notes.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Fits a front on the training rows and measures it on all splits.
@@ -166,8 +169,8 @@ pub fn fit(
     fit_with(prepared, request, &[], observer)
 }
 
-/// The same with objectives of the caller's own: a text of the request that is exactly the name of one of
-/// them means it, before all others.
+/// Like [`fit`], with custom objectives. A string in the request that equals the name of a custom
+/// objective selects it, before all built-in ones.
 pub fn fit_with(
     prepared: &Prepared,
     request: &FitRequest,
@@ -177,8 +180,8 @@ pub fn fit_with(
     fit_prepared(prepared, request, custom, None, observer)
 }
 
-/// The same with checkpoints: it goes on from where they say, and keeps new ones. The result is that of
-/// [`fit`]; [`Checkpoints::place`] writes it.
+/// Like [`fit`], with checkpoints: resumes from the stored ones and writes new ones. The result
+/// equals that of [`fit`]; [`Checkpoints::place`] writes it.
 pub fn fit_with_checkpoints(
     prepared: &Prepared,
     request: &FitRequest,
@@ -208,12 +211,12 @@ fn fit_prepared(
     let encoding = start.elapsed().as_secs_f64();
     let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
     fitted.seconds[0] += encoding;
-    let notices = findings.all().chain(&fitted.notices).cloned();
-    fitted.notices = by_level(notices.collect());
+    let diagnostics = findings.all().chain(&fitted.diagnostics).cloned();
+    fitted.diagnostics = by_severity(diagnostics.collect());
     Ok(fitted)
 }
 
-/// Fails if the fit was asked to stop before any of its work is done, and that would take long.
+/// Fails if a stop was requested before any work was done and the work would take long.
 fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), Error> {
     match Remainder::of(rows as u64, params, stop.clone()).leaves_out(LANES) {
         true => Err(fairfront_core::Error::Stopped.into()),
@@ -221,14 +224,14 @@ fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), E
     }
 }
 
-/// A request with its objectives, which are the usual ones where none were named.
+/// Fills in the default objectives if the request has none.
 pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitRequest {
     match request.objectives.is_empty() {
         false => request.clone(),
         true => {
-            let texts = attribute_texts(&prepared.spec).into_iter();
+            let written = attribute_texts(&prepared.spec).into_iter();
             let named = prepared.attributes.iter().zip(&prepared.spec.sensitive);
-            // An attribute may have been given another name than that of its columns.
+            // The name of an attribute may differ from that of its columns.
             let text =
                 |(text, (rule, columns)): (String, (&AttributeRule, &Vec<String>))| match &rule
                     .attribute
@@ -237,7 +240,7 @@ pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitR
                     name if *name == attribute_name(columns) => text,
                     name => grammar::quote(name),
                 };
-            let attributes: Vec<String> = texts.zip(named).map(text).collect();
+            let attributes: Vec<String> = written.zip(named).map(text).collect();
             FitRequest {
                 objectives: default_objectives(&attributes, false),
                 ..request.clone()
@@ -246,22 +249,22 @@ pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitR
     }
 }
 
-/// A front that was found on other rows, to go on from.
+/// An earlier front, computed on other rows, that an update starts from.
 #[derive(Debug, Clone)]
 pub struct Earlier {
-    /// Its points.
+    /// Its models.
     pub front: Points,
-    /// The model that minimised the loss alone.
+    /// The unmitigated model.
     pub unmitigated: Vec<f64>,
-    /// What the solver started from, where that was found for it.
+    /// Models that the solver started from, if they were computed for it.
     pub starts: Option<Points>,
     /// Its penalty, which is kept.
     pub penalty: Option<PenaltyInfo>,
-    /// How many updates there were before, so that each draws its own random numbers.
+    /// Number of previous updates, so that each update draws its own random numbers.
     pub updates: u64,
 }
 
-/// Fits a front on encoded rows, from nothing or from an earlier front.
+/// Fits a front on encoded rows, from scratch or from an earlier front.
 pub fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
@@ -279,11 +282,11 @@ pub fn fit_encoded(
     note_penalty(&task, checkpoints.as_deref_mut(), &mut rest);
     let problem = &task.problem;
     let solver = &task.candidate.solver;
-    let mut notices = encoded.notices.clone();
-    notices.extend(notice::check_solver(&**solver, problem)?);
+    let mut diagnostics = encoded.diagnostics.clone();
+    diagnostics.extend(diagnostic::check_solver(&**solver, problem)?);
     let places = checkpoints.as_deref_mut();
     let solved = solve(&task, &encoded, earlier, places, observer, &mut rest)?;
-    notices.extend(solved.notice);
+    diagnostics.extend(solved.diagnostic);
     let front_in = request.front_in;
     let mut judged = judge_and_prove(
         &task,
@@ -298,7 +301,7 @@ pub fn fit_encoded(
     let measured = measure(problem, &encoded, &mut judged, &mut rest)?;
     judged.count_on_test(&measured.splits)?;
     let mut outcome = judged.outcome;
-    notices.extend(judged.notices);
+    diagnostics.extend(judged.diagnostics);
     let standing = Standing::new(
         problem,
         &encoded,
@@ -314,19 +317,19 @@ pub fn fit_encoded(
             checkpoints.set_stopped(true)?;
         }
     }
-    notices.extend(rest.notice());
+    diagnostics.extend(rest.diagnostic());
     let train = encoded.part(Part::Train);
-    notices.extend(notice::few_rows(problem, train)?);
-    notices.extend(notice::without_meaning(&task.names, &measured.splits));
-    notices.extend(notice::about_outcome(solver, problem, &outcome)?);
-    notices.extend(measured.weighed.notices);
+    diagnostics.extend(diagnostic::few_rows(problem, train)?);
+    diagnostics.extend(diagnostic::without_meaning(&task.names, &measured.splits));
+    diagnostics.extend(diagnostic::about_outcome(solver, problem, &outcome)?);
+    diagnostics.extend(measured.weighed.diagnostics);
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
         groups: group_rows(train)?,
         meaning: Meaning::of(problem.objectives(), train.schema()),
         requested: request.objectives.clone(),
         solver: solver.clone(),
-        certificate: CertificateInfo::of(&outcome.certificates),
+        proof: ProofInfo::of(&outcome.proofs),
         outcome,
         polish: solved.polish,
         judged: judged.info,
@@ -339,7 +342,7 @@ pub fn fit_encoded(
         interval_info: measured.weighed.info,
         calibrations: measured.calibrations,
         seconds: [0.0, solving_s, measuring.elapsed().as_secs_f64()],
-        notices,
+        diagnostics,
         objectives: task.names,
         definitions: task.definitions,
         penalty: task.penalty,
@@ -349,7 +352,7 @@ pub fn fit_encoded(
     })
 }
 
-/// What is to be solved, with the penalty of an earlier front or of a checkpoint if there is one.
+/// The task to solve, with the penalty of an earlier front or of a checkpoint if there is one.
 fn task_of(
     encoded: &Encoded,
     request: &FitRequest,
@@ -372,7 +375,7 @@ fn task_of(
     Ok(task)
 }
 
-/// Notes how the penalty was found: in the checkpoints, or that a stop cut its search short.
+/// Records the penalty in the checkpoints, or that a stop cut its cross-validation short.
 fn note_penalty(task: &Task, checkpoints: Option<&mut Checkpoints>, rest: &mut Rest) {
     match &task.penalty {
         Some(penalty) if penalty.rule == PenaltyRule::Stopped => {
@@ -396,26 +399,26 @@ fn judge_and_prove(
 ) -> Result<Judged, Error> {
     let problem = &task.problem;
     let most_moved = match is_update {
-        // There is nothing to choose between.
+        // With one objective, the front has one model.
         _ if problem.n_objectives() == 1 => 0,
-        // The points of an earlier front had their thresholds moved when they were found.
+        // The models of an earlier front had their thresholds moved when they were found.
         true => MOST_MOVED,
         false => usize::MAX,
     };
     let most = (task.candidate.solver.points(), most_moved);
     let mut judged = judge::judge(problem, encoded, outcome, front_in, most, rest)?;
     judged.trim(rest)?;
-    if judged.outcome.certificates.is_empty() {
-        match certify_unless_stopped(problem, &judged.outcome.front, &rest.remainder)? {
-            Some(certificates) => judged.outcome.certificates = certificates,
+    if judged.outcome.proofs.is_empty() {
+        match prove_unless_stopped(problem, &judged.outcome.front, &rest.remainder)? {
+            Some(proofs) => judged.outcome.proofs = proofs,
             None => rest.leave_out(LeftOut::OptimalityProofs),
         }
     }
     Ok(judged)
 }
 
-/// Measures the models of a front and the unmitigated one; after a stop, of as few as can be measured in
-/// the time that is left.
+/// Measures the models of the front and the unmitigated model; after a stop, only as many as can be
+/// measured in the remaining time.
 fn measure(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -433,7 +436,7 @@ fn measure(
     }
 }
 
-/// Runs the solver, from nothing or from an earlier front.
+/// Runs the solver, from scratch or from an earlier front.
 fn solve(
     task: &Task,
     encoded: &Encoded,
@@ -456,17 +459,17 @@ fn solve(
         outcome.unmitigated = model;
     }
     if task.problem.n_objectives() == 1 {
-        // The front is the model that minimises the loss.
+        // The front is the model that minimizes the loss.
         outcome.front = outcome.unmitigated.clone();
         outcome.candidates = Points::default();
-        outcome.certificates.truncate(1);
+        outcome.proofs.truncate(1);
     }
     Ok(solved)
 }
 
-/// The objectives that these texts say, the caller's own by their names.
+/// Parses objectives; a string that equals the name of a custom objective selects it.
 pub(crate) fn parse_objectives(
-    texts: &[String],
+    requested: &[String],
     schema: &Schema,
     custom: &[Arc<dyn Objective>],
     penalty: Option<f64>,
@@ -475,27 +478,27 @@ pub(crate) fn parse_objectives(
         Some(own) => Ok(Arc::clone(own)),
         None => parse_with_penalty(text, &schema.attributes, penalty).map(Arc::from),
     };
-    texts.iter().map(parse).collect()
+    requested.iter().map(parse).collect()
 }
 
-/// Values of the objectives where all parameters are 0.
+/// Values of the objectives when all parameters are 0.
 pub(crate) fn values_at_zero(problem: &FairProblem) -> Result<Vec<f64>, Error> {
     let n = problem.n_params();
     Ok(problem.values(&Points::from_vec(n, vec![0.0; n]))?)
 }
 
-impl CertificateInfo {
-    pub(crate) fn of(certificates: &[Certificate]) -> Self {
-        let gaps = || certificates.iter().filter_map(|c| c.gap);
+impl ProofInfo {
+    pub(crate) fn of(proofs: &[Proof]) -> Self {
+        let gaps = || proofs.iter().filter_map(|c| c.gap);
         Self {
             proven: gaps().count(),
-            largest_gap: gaps().max_by(f64::total_cmp),
-            largest_residual: certificates.iter().map(|c| c.residual).fold(0.0, f64::max),
+            largest_optimality_gap: gaps().max_by(f64::total_cmp),
+            largest_residual: proofs.iter().map(|c| c.residual).fold(0.0, f64::max),
         }
     }
 }
 
-/// What it takes to say what polishing brought.
+/// State before polishing, from which [`PolishInfo`] is computed afterwards.
 pub(crate) struct PolishStart<'a> {
     settings: &'a Polish,
     before: Front,
@@ -519,7 +522,7 @@ impl<'a> PolishStart<'a> {
     }
 
     pub(crate) fn end(self, outcome: &Outcome) -> Result<PolishInfo, Error> {
-        // Beyond four objectives volumes may take longer than all else.
+        // With more than four objectives, volumes may take longer than everything else.
         const MOST_JUDGED: usize = 4;
         let seconds = self.start.elapsed().as_secs_f64();
         let volume = |front: &Front| -> Result<f64, Error> {

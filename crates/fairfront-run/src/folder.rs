@@ -4,18 +4,18 @@ use std::path::Path;
 
 use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, say};
 use fairfront_data::{
-    Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
+    Diagnostic, Dropped, Encoded, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
 use fairfront_model::file::HIDDEN;
 use fairfront_model::seal::{self, Broken, seal, sum};
-use fairfront_solve::{AnySolver, Certificate as Proof, Counters, MOST_OBJECTIVES, StopReason};
+use fairfront_solve::{AnySolver, Counters, MOST_OBJECTIVES, Proof, StopReason};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
-use crate::fit::{CertificateInfo, Fitted, PolishInfo};
+use crate::fit::{Fitted, PolishInfo, ProofInfo};
 use crate::group_rows::GroupRows;
 use crate::meaning::Meaning;
 use crate::measured::SplitValues;
@@ -26,7 +26,7 @@ use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, S
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
 
-/// What `run.json` says.
+/// The content of `run.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunInfo {
     format: String,
@@ -43,15 +43,15 @@ pub struct RunInfo {
     /// The solver and its settings: `solver` and `solver_settings`.
     #[serde(flatten)]
     pub solver: AnySolver,
-    /// Why this solver, where it was not asked for by name.
+    /// Why this solver was chosen, unless it was requested by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What is proven of the front.
-    pub certificate: CertificateInfo,
-    /// What polishing did, where there was any.
+    /// Summary of the optimality proofs.
+    pub proof: ProofInfo,
+    /// Summary of polishing, if the front was polished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polish: Option<PolishInfo>,
-    /// How points were judged.
+    /// How models were judged.
     pub judged: JudgedInfo,
     /// The penalty of the log loss and how it was chosen; absent if no loss took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,20 +60,20 @@ pub struct RunInfo {
     pub objectives: Vec<String>,
     /// The meaning of objectives and measures: direction, unit, and the measure of each objective.
     pub meaning: Meaning,
-    /// The objectives as asked for, with their settings.
+    /// The objectives as requested, with their settings.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
     pub definitions: Vec<String>,
-    /// Values of the objectives where all parameters are 0.
+    /// Values of the objectives when all parameters are 0.
     pub at_zero: Vec<f64>,
     /// Feature names in the order of the parameters; the intercept comes last.
     pub features: Vec<String>,
-    /// Rows for training, validation and test.
+    /// Number of rows of each split.
     pub rows: Ordered<usize>,
-    /// Rows that were read and dropped; absent for a stream, which counts them itself.
+    /// Counts of rows read and dropped; absent for a stream, which keeps its own counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedRows>,
-    /// Training rows of each group of each attribute, and where it is compared.
+    /// Training row counts of each group of each attribute, and the comparisons it takes part in.
     pub groups: Ordered<Ordered<GroupRows>>,
     /// SHA-256 of encoding and encoded rows.
     pub fingerprint: String,
@@ -87,33 +87,34 @@ pub struct RunInfo {
     /// SHA-256 of `estimator.json`; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimator_sha256: Option<String>,
-    /// How the intervals of measures were found.
+    /// How the intervals of measures were computed.
     pub intervals: IntervalInfo,
-    /// What requirements that were fixed before the fit came to.
+    /// The result of testing requirements that were fixed before the fit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub certified: Option<Certificate>,
-    /// Points of the front.
-    pub points: usize,
-    /// Why the solver ended; `stopped` means before its time.
+    /// Number of models of the front.
+    pub models: usize,
+    /// Why the solver ended; `stopped` means early.
     pub stop: StopReason,
-    /// Work that a stopped fit left out.
+    /// Work that a stopped fit skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// What was spent.
+    /// Counters of the solver's work.
     pub counters: Counters,
-    /// Wall seconds of encoding, solving and measuring.
+    /// Wall-clock seconds of encoding, solving and measuring.
     pub seconds: Ordered<f64>,
-    /// The model that minimises the loss alone.
+    /// The unmitigated model.
     pub unmitigated: Unmitigated,
     /// The stream whose state this is; absent for a run of `fit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamInfo>,
-    /// What to be wary of.
-    pub notices: Vec<Notice>,
+    /// Warnings and notes.
+    #[serde(rename = "messages")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl RunInfo {
-    /// Groups that are left out of some comparison or of all: `race=Other`.
+    /// Groups that are left out of at least one comparison, such as `race=Other`.
     pub fn not_compared(&self) -> Vec<String> {
         let attributes = self.groups.0.iter();
         let groups = attributes.flat_map(|(a, groups)| groups.0.iter().map(move |g| (a, g)));
@@ -124,14 +125,14 @@ impl RunInfo {
     }
 }
 
-/// Rows of a table that are not in use.
+/// Counts of the rows of a table that were dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedRows {
-    /// Rows that were read.
+    /// Number of rows read.
     pub read: usize,
-    /// Rows in use.
+    /// Number of rows used.
     pub used: usize,
-    /// Why the others are not; a row may count under several reasons.
+    /// Why the others were dropped; a row may count under several reasons.
     pub reasons: Vec<Dropped>,
 }
 
@@ -140,18 +141,18 @@ pub struct DroppedRows {
 pub struct Unmitigated {
     /// Coefficients, the intercept last.
     pub params: Vec<f64>,
-    /// The same columns as those of the front's table.
+    /// The same columns as in the front's table.
     pub values: Ordered<Option<f64>>,
 }
 
-/// Points as a run describes them.
+/// Models as a run describes them.
 pub(crate) struct Described<'a> {
     pub(crate) points: &'a Points,
     /// Canonical names of the objectives.
     pub(crate) objectives: &'a [String],
     pub(crate) schema: &'a Schema,
     pub(crate) splits: &'a [SplitValues],
-    pub(crate) certificates: &'a [Proof],
+    pub(crate) proofs: &'a [Proof],
     pub(crate) intervals: &'a [SplitIntervals],
     /// One per model, the unmitigated model's last.
     pub(crate) calibrations: &'a [Calibration],
@@ -165,7 +166,7 @@ impl<'a> Described<'a> {
             schema: fitted.encoded.part(Part::Train).schema(),
             splits: &fitted.splits,
             calibrations: &fitted.calibrations,
-            certificates: &fitted.outcome.certificates,
+            proofs: &fitted.outcome.proofs,
             intervals: &fitted.intervals,
         }
     }
@@ -264,26 +265,24 @@ impl<'a> Described<'a> {
                 table.columns.push(values[..n].to_vec());
             }
         }
-        self.add_certificates(&mut table);
+        self.add_proofs(&mut table);
         table
     }
 
-    /// One column for the gap, one for the residual, and one for each objective's multiplier.
-    fn add_certificates(&self, table: &mut FrontTable) {
-        let certificates = self.certificates;
-        if certificates.len() != table.len() || table.is_empty() {
+    /// Adds columns for the optimality gap, the residual and each objective's multiplier.
+    fn add_proofs(&self, table: &mut FrontTable) {
+        let proofs = self.proofs;
+        if proofs.len() != table.len() || table.is_empty() {
             return;
         }
-        table.names.push("certificate.gap".into());
-        table
-            .columns
-            .push(certificates.iter().map(|c| c.gap).collect());
-        table.names.push("certificate.residual".into());
-        let residuals = certificates.iter().map(|c| Some(c.residual));
+        table.names.push("optimality_gap".into());
+        table.columns.push(proofs.iter().map(|c| c.gap).collect());
+        table.names.push("gradient_residual".into());
+        let residuals = proofs.iter().map(|c| Some(c.residual));
         table.columns.push(residuals.collect());
         for (i, name) in self.objectives.iter().enumerate() {
-            table.names.push(format!("certificate.multiplier.{name}"));
-            let multipliers = certificates.iter().map(|c| c.multipliers.get(i).copied());
+            table.names.push(format!("multiplier.{name}"));
+            let multipliers = proofs.iter().map(|c| c.multipliers.get(i).copied());
             table.columns.push(multipliers.collect());
         }
     }
@@ -294,7 +293,7 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
     Described::of(fitted).table()
 }
 
-/// What `run.json` will say.
+/// The content of `run.json` for a fit on a prepared table.
 pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
     let read = prepared.read.clone();
     RunInfo {
@@ -307,7 +306,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
     }
 }
 
-/// The same for rows of a source that is no prepared table.
+/// The content of `run.json` for rows that do not come from a prepared table.
 pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &Fitted) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
@@ -328,7 +327,7 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         stream: None,
         solver: fitted.solver.clone(),
         reason: fitted.reason.clone(),
-        certificate: fitted.certificate.clone(),
+        proof: fitted.proof.clone(),
         polish: fitted.polish.clone(),
         judged: fitted.judged.clone(),
         penalty: fitted.penalty.clone(),
@@ -348,10 +347,10 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         estimator_sha256: None,
         intervals: fitted.interval_info.clone(),
         certified: None,
-        points: fitted.outcome.front.len(),
+        models: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         left_out: fitted.left_out.clone(),
-        // `polish` has the effect of polishing.
+        // The field `polish` describes polishing.
         counters: Counters {
             polished: None,
             ..fitted.outcome.counters.clone()
@@ -365,11 +364,11 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
             params: fitted.outcome.unmitigated.points.get(0).to_vec(),
             values: Ordered(Described::of(fitted).unmitigated()),
         },
-        notices: fitted.notices.clone(),
+        diagnostics: fitted.diagnostics.clone(),
     }
 }
 
-/// How many rows are for training, validation and test.
+/// Number of rows of each split.
 pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
     let counts = named_counts(|part| encoded.part(part).n_rows()).into_iter();
     Ordered(counts.map(|(name, n)| (name.to_owned(), n)).collect())
@@ -382,12 +381,12 @@ pub(crate) const FILES: [&str; 4] = [
     "front.parquet",
     certify::TALLIES,
 ];
-/// The page, which is made of the others.
+/// The report, which is made from the other files.
 pub(crate) const PAGE: &str = "report.html";
-/// The folder of figures, which are made of the others as well.
+/// The folder of figures, which are also made from the other files.
 pub(crate) const FIGURES: &str = "figures";
 
-/// What the Python package keeps beside a run: the estimator that it belongs to.
+/// The estimator that the Python package stores with a run.
 pub(crate) const ESTIMATOR: &str = "estimator.json";
 
 /// Whether a folder holds figures of a run and nothing else.
@@ -403,8 +402,8 @@ pub(crate) fn holds_figures(folder: &Path) -> bool {
     is_folder && std::fs::read_dir(folder).is_ok_and(|entries| entries.into_iter().all(own))
 }
 
-/// The name of a run in reports and models: its folder as it was named, or its last part alone if that
-/// would show where the folder is on this machine.
+/// The name of a run in reports and models: the path of its folder as given, or only its last part
+/// if the path would reveal where the folder is on this machine.
 ///
 /// ```
 /// use std::path::Path;
@@ -423,7 +422,7 @@ pub fn run_name(folder: &Path) -> String {
     shown.to_string_lossy().into_owned()
 }
 
-/// The source of the run in a folder or of the newest one in a state, where there is one.
+/// The source of the run in a folder or of the newest run in a state, if there is one.
 pub fn source_of_run(folder: &Path) -> Option<String> {
     let (info, _) = read_stable(folder, info_in).ok()?;
     Some(info.source)
@@ -446,7 +445,8 @@ pub fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error> {
     Ok(seal(&json).into_bytes())
 }
 
-/// The files of a run, by name: the folder only says where they are going. Checksums in its info are set.
+/// The files of a run, by name; `folder` is used only in error messages. Sets the checksums in
+/// `run.info`.
 pub fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
     let parquet = parquet_of(&run.front);
     let parquet = parquet.map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
@@ -475,41 +475,41 @@ pub fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
     Ok(files)
 }
 
-/// What the run in this very folder says of itself; refused if it was changed after it was written.
+/// Reads `run.json` in this folder; fails if the file was changed after it was written.
 pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
     let (info, checked) = info_as_found(folder)?;
     checked.map_err(|broken| changed(&folder.join("run.json"), broken))?;
     Ok(info)
 }
 
-/// The same, be it as it was written or not.
+/// Reads `run.json` even if the file was changed; the second value is the result of that check.
 pub(crate) fn info_as_found(folder: &Path) -> Result<(RunInfo, Result<(), Broken>), Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
         false if folder.join("state.json").exists() => Error::of_file(
             folder,
             say![
-                "this stream has no front yet; it comes with the first full batch",
-                aside(say![", or with ", STREAM_FLUSH])
+                "this stream has no front yet; add rows until the first batch is full",
+                aside(say![", or use ", STREAM_FLUSH])
             ],
         ),
         false if checkpoint::is_unfinished(folder) => Error::of_file(
             folder,
             say![
                 "this run is not finished";
-                "go on with the fit command that began it and ", RESUME
+                "resume it by repeating its fit command with ", RESUME
             ],
         ),
         false => Error::file(
             folder,
-            "this is no run folder (no run.json in it); choose the folder of a run",
+            "not a run folder (no run.json in it); choose the folder of a run",
         ),
         true => Error::file(&path, e),
     })?;
     Ok((parsed(&path, &text)?, seal::open(&text).map(|_| ())))
 }
 
-/// What the text of `run.json` says; refused if it was changed after it was written.
+/// Parses the text of `run.json`; fails if it was changed after it was written.
 pub(crate) fn info_of(path: &Path, text: &str) -> Result<RunInfo, Error> {
     let info = parsed(path, text)?;
     seal::open(text).map_err(|broken| changed(path, broken))?;
@@ -521,24 +521,25 @@ fn changed(path: &Path, broken: Broken) -> Error {
     Error::file(path, problem)
 }
 
-/// Refuses bytes of a file that are not those that were written.
+/// Fails if the bytes of a file are not those that were written.
 pub(crate) fn check_sum(path: &Path, bytes: &[u8], written: &str) -> Result<(), Error> {
     if sum(bytes) == written {
         return Ok(());
     }
-    let problem = "the file was changed after it was written, or belongs to another run: its checksum is \
-                   not the one in run.json; restore it from a copy, or fit again";
+    let problem = "the file was changed after it was written or belongs to another run, because \
+                   its checksum differs from the one in run.json; restore it from a copy, or fit \
+                   again";
     Err(Error::file(path, problem))
 }
 
 fn parsed(path: &Path, text: &str) -> Result<RunInfo, Error> {
     let info: RunInfo = serde_json::from_str(text)
-        .map_err(|e| Error::file(path, format!("the file is damaged ({e}); fit again")))?;
+        .map_err(|e| Error::file(path, format!("the file is corrupted ({e}); fit again")))?;
     if info.format != FORMAT || info.version != VERSION {
         return Err(Error::file(
             path,
             format!(
-                "{} of version {} cannot be read by this program, which reads {FORMAT} of version \
+                "the file has the format {} version {}, but this program reads {FORMAT} version \
                  {VERSION}",
                 info.format, info.version
             ),
@@ -563,40 +564,42 @@ fn parsed(path: &Path, text: &str) -> Result<RunInfo, Error> {
     if !sound {
         return Err(Error::file(
             path,
-            "the file is damaged (its objectives do not match); fit again",
+            "the file is corrupted (its objectives do not match); fit again",
         ));
     }
     Ok(info)
 }
 
-/// What to know about a state before its run is read: newer generations that are damaged. Nothing for a
-/// run of its own.
-pub fn state_notices(folder: &Path) -> Vec<Notice> {
-    // What is wrong otherwise, reading says.
-    resolve(folder).map_or_else(|_| Vec::new(), |found| found.notices)
+/// Warnings about corrupted newer generations of a state, to print before its run is read. Empty
+/// for a run folder.
+pub fn state_diagnostics(folder: &Path) -> Vec<Diagnostic> {
+    // Reading the run reports all other problems.
+    resolve(folder).map_or_else(|_| Vec::new(), |found| found.diagnostics)
 }
 
-/// Reads a run: what it says of itself, and its front. Of a state it is the newest one that is sound,
-/// also while a process writes there; that newer ones are damaged is added to its notices.
+/// Reads a run: the content of `run.json`, and the front. In a state, this is the newest intact
+/// run, even while a process writes there; the diagnostics warn about corrupted newer ones.
 pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
-    let ((mut info, front), notices) = read_stable(folder, run_in)?;
-    info.notices.extend(notices);
+    let ((mut info, front), diagnostics) = read_stable(folder, run_in)?;
+    info.diagnostics.extend(diagnostics);
     Ok((info, front))
 }
 
-/// Reads the run in this very folder.
+/// Reads the run in this folder, which is not a state.
 pub fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
     let info = info_in(folder)?;
     let path = folder.join("front.parquet");
     let bytes = std::fs::read(&path).map_err(|e| {
-        let problem = format!("{}; the run folder is not complete, fit again", e.kind());
+        let kind = e.kind();
+        let problem =
+            format!("the file cannot be read ({kind}), so the run folder is incomplete; fit again");
         Error::file(&path, problem)
     })?;
     let front = front_of(&path, &info, bytes)?;
     Ok((info, front))
 }
 
-/// The front in the bytes of its file, which must be those of this run.
+/// Parses the front from the bytes of its file, which must belong to this run.
 pub(crate) fn front_of(path: &Path, info: &RunInfo, bytes: Vec<u8>) -> Result<FrontTable, Error> {
     check_sum(path, &bytes, &info.front_sha256)?;
     FrontTable::from_bytes(path, bytes)

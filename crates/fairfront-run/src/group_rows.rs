@@ -9,22 +9,22 @@ use crate::Error;
 /// A group's training rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupRows {
-    /// How many there are.
+    /// Number of rows.
     pub rows: usize,
-    /// How many of them are labeled positive.
+    /// Number of rows labeled positive.
     pub positives: usize,
-    /// Where the group is compared with others.
+    /// The comparisons that include the group.
     pub compared: Compared,
 }
 
-/// Which comparisons a group is large enough for.
+/// The comparisons for which a group is large enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
-    /// Those of all rows, as selection rates.
+    /// Comparisons over all rows, such as selection rates.
     pub all: bool,
-    /// Those of rows labeled positive, as true positive rates.
+    /// Comparisons over rows labeled positive, such as true positive rates.
     pub positives: bool,
-    /// Those of rows labeled negative, as false positive rates.
+    /// Comparisons over rows labeled negative, such as false positive rates.
     pub negatives: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Which points make the front: judged by the objectives, or by the measures that people read.
+//! Selects the models of the front, judged by the objectives or by measures.
 
 use fairfront_core::{
     Dataset, FairProblem, Measure, Measures, Objective, Points, Problem, better_thresholds,
     measure, predictor_of, rescaled, say, with,
 };
 use fairfront_data::setting::MERGE;
-use fairfront_data::{Encoded, Notice, Part, RowRole};
+use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
 use fairfront_solve::{Front, Outcome};
 use serde::{Deserialize, Serialize};
@@ -15,44 +15,44 @@ use crate::measured::SplitValues;
 use crate::rest::{LeftOut, Rest};
 use crate::setting::FRONT_IN;
 
-/// By what points are judged.
+/// The values that models are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrontIn {
-    /// By the objectives on training rows.
+    /// The objectives on training rows.
     Objectives,
-    /// By the measures that the objectives are smooth versions of or stand in for, on training and
+    /// The measures that the objectives are smooth versions of or stand in for, on training and
     /// validation rows together.
     Measures,
 }
 
-/// How points were judged, as `run.json` says it.
+/// How models were judged, as stored in `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedInfo {
-    /// By what.
+    /// The values that models were judged by.
     pub front_in: FrontIn,
-    /// The matching measures; empty where they were not asked for, or some objective has none.
+    /// The matching measures; empty if they were not requested or an objective has none.
     pub measures: Vec<String>,
-    /// Points that were judged.
+    /// Number of candidates judged.
     pub candidates: usize,
-    /// Of these, points made of others by moving their threshold.
+    /// Number of candidates obtained by moving the threshold of another one.
     pub moved: usize,
-    /// Points that are nondominated in the objectives.
+    /// Number of candidates that are nondominated in the objectives.
     pub in_objectives: usize,
-    /// Points that are nondominated in the measures, where there are any.
+    /// Number of candidates that are nondominated in the measures, if there are measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_measures: Option<usize>,
-    /// Points of the front that none of the others dominates on test rows either, in what the front
-    /// is judged by; absent without such rows.
+    /// Number of models of the front that no other one dominates on test rows either, in the values
+    /// that the front is judged by; absent without test rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_test: Option<usize>,
 }
 
-/// The front that a run keeps, and how it was found.
+/// The front of a run, and how it was selected.
 pub(crate) struct Judged {
     pub(crate) outcome: Outcome,
     pub(crate) info: JudgedInfo,
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
     measures: Vec<Measure>,
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
     problem.objectives().map(measure).collect()
 }
 
-/// The measures that models of a front are compared in; none where an objective has no measure.
+/// The measures that compare models of a front; empty if an objective has no measure.
 pub(crate) fn compared_in(problem: &FairProblem) -> Vec<Measure> {
     matching(problem).unwrap_or_default()
 }
 
-/// Says before any work what would be in vain: measures are asked for that an objective or these rows
-/// do not have.
+/// Fails before any work if measures are requested that are undefined for an objective or on these
+/// rows.
 pub(crate) fn check(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -79,24 +79,24 @@ pub(crate) fn check(
         return Ok(());
     }
     let measures = matching(problem).map_err(|name| no_measure(&name))?;
-    // Whether there is a value does not depend on the model.
+    // Whether a value is defined does not depend on the model.
     let n = problem.n_params();
     match chosen_by(encoded, &Points::from_vec(n, vec![0.0; n]), &measures)? {
         Ok(_) => Ok(()),
         Err(measure) => {
             let name = measure.name(encoded.part(Part::Train).schema());
             Err(Error::data(say![
-                FRONT_IN.is("measures"), ": {name} cannot be given on these rows, a group lacks the rows it \
-                 is about";
-                "join groups", with(MERGE);
+                FRONT_IN.is("measures"), ": {name} is undefined on these rows, because a group has \
+                 none of the rows that it counts";
+                "merge groups", with(MERGE);
                 "choose ", FRONT_IN.is("objectives")
             ]))
         }
     }
 }
 
-/// Judges what a solver found: thresholds are moved where that is better on training rows, and the
-/// nondominated points are kept.
+/// Judges the candidates of a solver: moves thresholds if that is better on training rows, and
+/// keeps the nondominated models.
 pub(crate) fn judge(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -121,13 +121,13 @@ pub(crate) fn judge(
         Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),
         Err(measure) => Err(measure.name(train.schema())),
     };
-    let mut notices = Vec::new();
+    let mut diagnostics = Vec::new();
     let front_in = match (asked.unwrap_or(FrontIn::Measures), &by_measures) {
         (FrontIn::Measures, Ok(_)) => FrontIn::Measures,
         (FrontIn::Measures, Err(name)) => {
-            notices.push(Notice::warning(format!(
-                "{name} cannot be given on these rows (a group lacks the rows it is about); the \
-                 front is judged by the objectives instead"
+            diagnostics.push(Diagnostic::warning(format!(
+                "{name} is undefined on these rows (a group has none of the rows that it counts), \
+                 so the front is judged by the objectives instead"
             )));
             FrontIn::Objectives
         }
@@ -154,23 +154,24 @@ pub(crate) fn judge(
     };
     let decided = front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss);
     if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
-        // Decisions do not depend on the scale: take the one with which probabilities fit best.
+        // Decisions do not depend on the scale, so use the scale that fits probabilities best.
         for front in [&mut outcome.front, &mut outcome.unmitigated] {
             front.points = rescaled(problem.predictor(), train, &front.points)?;
             front.values = problem.values(&front.points)?;
         }
     }
-    outcome.certificates = Vec::new();
+    outcome.proofs = Vec::new();
     Ok(Judged {
         outcome,
         info,
-        notices,
+        diagnostics,
         measures,
     })
 }
 
-/// The candidates of a solver, its unmitigated model and the models that moved thresholds make, evaluated,
-/// and how many the last are. After a stop the best of the solver's own front have to do.
+/// Evaluates the candidates of a solver, its unmitigated model and the models with moved
+/// thresholds; also returns the number of the latter. After a stop, the candidates are the best of
+/// the solver's own front.
 fn candidates(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -222,8 +223,8 @@ fn candidates(
     }
 }
 
-/// At most so many of these positions, well spread in the values that points are judged by, the loss or
-/// errors first.
+/// At most `most` of these positions, well spread in the values that models are judged by and
+/// sorted by them, the loss or errors first.
 fn spread(
     mut kept: Vec<usize>,
     judged_by: &[f64],
@@ -250,7 +251,7 @@ fn in_chunks<T>(
     }
 }
 
-/// The models that moved thresholds make; a stop leaves the rest of them out.
+/// Models with moved thresholds; a stop leaves out the remaining ones.
 fn move_thresholds(
     train: &Dataset,
     movable: &Points,
@@ -259,7 +260,7 @@ fn move_thresholds(
 ) -> Result<Points, Error> {
     let mut moved = Points::new(movable.n_params());
     if measures.contains(&Measure::LogLoss) {
-        // It depends on more than decisions: there is nothing to move.
+        // The log loss depends on more than decisions, so thresholds are not moved.
         return Ok(moved);
     }
     let numbers: Vec<usize> = (0..movable.len()).collect();
@@ -278,11 +279,11 @@ fn move_thresholds(
     Ok(moved)
 }
 
-/// Candidates, and their measures or the first measure that the rows cannot give.
+/// Candidates, and their measures or the first measure that is undefined on the rows.
 type Evaluated = (Front, Result<Vec<f64>, Measure>);
 
-/// Candidates in the order of their objectives, and their measures; `None` if a stop came before all were
-/// evaluated, and they are too many. Without `rest`, all of them are evaluated.
+/// Candidates sorted by their objectives, and their measures. `None` if a stop came before all were
+/// evaluated and there are too many. Without `rest`, all of them are evaluated.
 fn evaluate(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -299,7 +300,7 @@ fn evaluate(
         points: candidates.clone(),
         n_objectives: problem.n_objectives(),
     }
-    // Of points with equal measures the one with the better objectives is kept.
+    // Of candidates with equal measures, the one with the better objectives is kept.
     .sorted();
     let mut without = None;
     let chosen = in_chunks(rest, &all.points, |some| {
@@ -314,7 +315,7 @@ fn evaluate(
     Ok(chosen.map(|chosen| (all, without.map_or(Ok(chosen), Err))))
 }
 
-/// Positions in the order of the values that points are judged by, the loss or errors first.
+/// Sorts positions by the values that models are judged by, the loss or errors first.
 fn from_the_most_accurate(mut positions: Vec<usize>, values: &[f64], m: usize) -> Vec<usize> {
     let of = |i: usize| &values[i * m..(i + 1) * m];
     positions.sort_by(|a, b| {
@@ -325,7 +326,8 @@ fn from_the_most_accurate(mut positions: Vec<usize>, values: &[f64], m: usize) -
     positions
 }
 
-/// The points whose thresholds are moved: all candidates, or so many of the solver's front, well spread.
+/// The models whose thresholds are moved: all candidates, or `most` well-spread models of the
+/// solver's front.
 fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Error> {
     if candidates.len() <= most {
         return Ok(candidates.clone());
@@ -350,12 +352,12 @@ impl Judged {
                 on_test: None,
             },
             outcome,
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             measures: Vec::new(),
         }
     }
 
-    /// Leaves models out that are too many to be measured, if a stop came.
+    /// After a stop, drops the models that cannot be measured in time.
     pub(crate) fn trim(&mut self, rest: &mut Rest) -> Result<(), Error> {
         let front = &mut self.outcome.front;
         let m = front.n_objectives;
@@ -366,13 +368,13 @@ impl Judged {
         kept.sort_unstable();
         front.values = select(&front.values, &kept, m);
         front.points = front.points.select(&kept);
-        let certificates = std::mem::take(&mut self.outcome.certificates);
-        let of = |i: &usize| certificates.get(*i).cloned();
-        self.outcome.certificates = kept.iter().filter_map(of).collect();
+        let proofs = std::mem::take(&mut self.outcome.proofs);
+        let of = |i: &usize| proofs.get(*i).cloned();
+        self.outcome.proofs = kept.iter().filter_map(of).collect();
         Ok(())
     }
 
-    /// Counts the points that hold on test rows.
+    /// Counts the models that are nondominated on test rows.
     pub(crate) fn count_on_test(&mut self, splits: &[SplitValues]) -> Result<(), Error> {
         let m = self.outcome.front.n_objectives;
         self.info.on_test = on_test(self.info.front_in, &self.measures, splits, m)?;
@@ -380,7 +382,8 @@ impl Judged {
     }
 }
 
-/// How many points none of the others dominates on test rows either; `None` where these cannot tell.
+/// Number of models that no other one dominates on test rows either; `None` if a value is undefined
+/// there.
 pub(crate) fn on_test(
     front_in: FrontIn,
     measures: &[Measure],
@@ -404,7 +407,7 @@ pub(crate) fn on_test(
     values.map(|values| remaining(&values, m)).transpose()
 }
 
-/// How many points no other dominates; those that are equal to one of these are as good.
+/// Number of nondominated models, including those equal to another nondominated one.
 fn remaining(values: &[f64], m: usize) -> Result<usize, Error> {
     let judged = Values::new(values, m)?;
     let best: Vec<&[f64]> = nondominated(judged)
@@ -420,7 +423,7 @@ fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
     kept.iter().flat_map(of).collect()
 }
 
-/// Positions of the points that none dominates in the objectives; what nobody could see is 0.
+/// Positions of the nondominated models in the objectives; negligible values count as 0.
 fn best_in_objectives(problem: &FairProblem, all: &Front) -> Result<Vec<usize>, Error> {
     let m = all.n_objectives;
     let seen = |(i, v): (usize, &f64)| match *v <= problem.negligible(i % m) {
@@ -431,8 +434,8 @@ fn best_in_objectives(problem: &FairProblem, all: &Front) -> Result<Vec<usize>, 
     Ok(nondominated(Values::new(&values, m)?))
 }
 
-/// The measures of all points on training and validation rows together, or the first that these rows
-/// cannot give.
+/// The measures of all models on training and validation rows together, or the first that is
+/// undefined on these rows.
 pub(crate) fn chosen_by(
     encoded: &Encoded,
     points: &Points,
@@ -462,7 +465,7 @@ pub(crate) fn chosen_by(
     Ok(Ok(values))
 }
 
-/// The values that points are judged by, on the rows that decide.
+/// The values that models are judged by, on the rows that determine the front.
 pub(crate) fn values(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -475,11 +478,11 @@ pub(crate) fn values(
     let measures = matching(problem).map_err(|name| no_measure(&name))?;
     chosen_by(encoded, points, &measures)?.map_err(|measure| {
         let name = measure.name(encoded.part(Part::Train).schema());
-        Error::data(format!("{name} cannot be given on these rows"))
+        Error::data(format!("{name} is undefined on these rows"))
     })
 }
 
-/// The measures that points are judged by, from what was measured on training and validation rows; the
+/// The measures that models are judged by, from those measured on training and validation rows; the
 /// unmitigated model comes last.
 pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<Vec<f64>, Error> {
     let measures = matching(problem).map_err(|name| no_measure(&name))?;
@@ -501,9 +504,11 @@ pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<
     let mut values = Vec::with_capacity(of_points.len() * measures.len());
     for of_point in &of_points {
         for measure in &measures {
-            values.push(measure.of(of_point).ok_or_else(|| {
-                Error::data("a measure of the front cannot be given on these rows")
-            })?);
+            values.push(
+                measure.of(of_point).ok_or_else(|| {
+                    Error::data("a measure of the front is undefined on these rows")
+                })?,
+            );
         }
     }
     Ok(values)
@@ -512,7 +517,7 @@ pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<
 fn no_measure(objective: &str) -> Error {
     Error::usage(say![
         FRONT_IN.is("measures"), ": there is no measure for {objective}";
-        "leave it out";
+        "remove this objective";
         "choose ", FRONT_IN.is("objectives")
     ])
 }

@@ -1,20 +1,25 @@
-//! From a prepared table to a run folder.
+//! From a prepared table to a run folder, and to a chosen model.
 //!
-//! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
-//! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`, `tallies.json`), and
-//! [`read_run`] reads it again. A [`Run`] is all of it in memory. With [`Checkpoints`] a fit that was killed goes on to the same result
-//! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
-//! worth side by side, [`select`] goes from a front to one of its points, [`choose_certified`] tests
-//! requirements on rows that nothing was chosen by, a [`Model`](fairfront_model::Model) is that point with
-//! all it takes to score rows ([`model_of`], [`Run::model`]), [`verify()`] recomputes a run from its folder and its data, [`page_data`] is what
-//! the page of a run shows, and [`figures`] draws it for paper. [`tune`] finds the settings of a solver by
-//! grid search.
+//! - [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
+//!   every split. With [`Checkpoints`], a fit that was killed resumes to the same result
+//!   ([`fit_with_checkpoints`]).
+//! - [`write_run`] writes a run to disk (`run.json`, `encoding.json`, `front.parquet`,
+//!   `tallies.json`), and [`read_run`] reads it. A run folder contains no rows of the data. A
+//!   [`Run`] is the run in memory.
+//! - [`compare`] compares several fronts.
+//! - [`select`] chooses a model of a front, and [`choose_certified`] tests requirements on rows
+//!   that no choice was based on. A [`Model`](fairfront_model::Model) can score rows on its own
+//!   ([`model_of`], [`Run::model`]).
+//! - [`verify()`] recomputes a run from its folder and its data.
+//! - [`page_data`] is the data of a run's report, and [`figures`] draws static figures.
+//! - [`tune`] finds the settings of a solver by grid search.
 
 mod ask;
 mod calibration;
 mod certify;
 mod checkpoint;
 mod compare;
+mod diagnostic;
 mod error;
 mod figure;
 mod fit;
@@ -24,7 +29,6 @@ mod judge;
 mod meaning;
 mod measured;
 mod memory;
-mod notice;
 mod objective;
 mod objective_call;
 mod page;
@@ -58,12 +62,12 @@ pub use compare::{
 pub use error::Error;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use fit::{
-    CertificateInfo, Earlier, FitRequest, Fitted, PolishInfo, SolverChoice, default_objectives,
-    fit, fit_encoded, fit_with, fit_with_checkpoints,
+    Earlier, FitRequest, Fitted, PolishInfo, ProofInfo, SolverChoice, default_objectives, fit,
+    fit_encoded, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
     DroppedRows, RunFiles, RunInfo, Unmitigated, files_of_run, front_table, info_bytes, read_run,
-    run_in, run_info, run_info_of, run_name, source_of_run, state_notices,
+    run_in, run_info, run_info_of, run_name, source_of_run, state_diagnostics,
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};

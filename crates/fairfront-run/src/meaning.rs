@@ -1,5 +1,6 @@
-//! The meaning of objectives and measures, as data: the measure that an objective stands for, the better
-//! direction, the unit, the rows. `run.json` holds it; selection, prices, figures and the report read it there.
+//! The meaning of objectives and measures, as data: the measure that an objective stands for, the
+//! better direction, the unit and the rows. `run.json` stores it; selection, prices, figures and
+//! the report read it there.
 
 use Among::{All, Negatives, Positives};
 use Better::{Larger, Smaller};
@@ -22,8 +23,8 @@ pub struct Meaning {
 pub struct ObjectiveMeaning {
     /// Its canonical name.
     pub name: String,
-    /// The measure that it is a smooth version of or stands in for, as columns name it; `None` if people read
-    /// the objective itself.
+    /// The column name of the measure that it is a smooth version of or stands in for; `None` if
+    /// the objective itself is reported.
     pub measure: Option<String>,
     /// Whether it is a covariance of the score, which only stands in for its measure.
     pub covariance: bool,
@@ -43,7 +44,7 @@ pub enum Better {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// A share of rows, from 0 to 1: people read it as a percentage.
+    /// A share of rows, from 0 to 1, shown as a percentage.
     Share,
     /// The difference of two shares.
     Difference,
@@ -57,7 +58,7 @@ pub enum Unit {
     Number,
 }
 
-/// The rows of a group that a measure is about.
+/// The rows of a group that a measure covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Among {
@@ -74,18 +75,18 @@ pub enum Among {
 pub struct MeasureMeaning {
     /// Its name in words.
     pub label: String,
-    /// Its definition: part of a sentence.
+    /// Its definition, as part of a sentence.
     pub description: String,
-    /// The better direction; `None` if neither is.
+    /// The better direction; `None` if neither is better.
     pub better: Option<Better>,
     /// Its unit.
     pub unit: Unit,
-    /// The rows that it is about.
+    /// The rows that it covers.
     pub among: Among,
     /// The rates of groups that it compares; empty if it compares none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compares: Vec<String>,
-    /// Further names that people write for it.
+    /// Other common names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
 }
@@ -115,13 +116,13 @@ impl Meaning {
     }
 }
 
-/// The measure that people mean by another name.
+/// The measure that another common name refers to.
 pub(crate) fn meant(name: &str) -> Option<&'static str> {
     let named = |row: &&Row| row.5.contains(&name);
     MEASURES.iter().find(named).map(|row| row.0)
 }
 
-/// A measure as columns name it: the error rate is read as accuracy.
+/// The column name of a measure; the error rate is reported as accuracy.
 fn column(measure: Measure, schema: &Schema) -> String {
     match measure.name(schema).as_str() {
         Measure::ERROR_RATE => "accuracy".into(),
@@ -134,7 +135,7 @@ pub(crate) fn kind(bare: &str) -> &str {
     bare.split('(').next().unwrap_or(bare)
 }
 
-/// Kind, better direction, unit, rows, compared rates, further names and description of a measure.
+/// Kind, better direction, unit, rows, compared rates, other names and description of a measure.
 type Row = (
     &'static str,
     Option<Better>,
@@ -245,7 +246,6 @@ const MEASURES: [Row; 22] = [
         &["false_negative_rate"],
         &[
             "equal_opportunity",
-            "true_positive_rate_parity",
             "true_positive_rate_difference",
             "false_negative_rate_difference",
         ],
@@ -257,7 +257,7 @@ const MEASURES: [Row; 22] = [
         Difference,
         All,
         &["false_positive_rate"],
-        &["predictive_equality", "false_positive_rate_parity"],
+        &["predictive_equality"],
         "the largest difference between groups in the false positive rate: 0 means equal",
     ),
     (
@@ -303,7 +303,7 @@ const MEASURES: [Row; 22] = [
         Positives,
         &[],
         &[],
-        "the share of people labeled positive who are refused",
+        "the share of refused people among those labeled positive",
     ),
     (
         "false_positive_rate",
@@ -312,7 +312,7 @@ const MEASURES: [Row; 22] = [
         Negatives,
         &[],
         &[],
-        "the share of people labeled negative who are selected",
+        "the share of selected people among those labeled negative",
     ),
     (
         "true_positives",
@@ -321,7 +321,7 @@ const MEASURES: [Row; 22] = [
         Positives,
         &[],
         &[],
-        "people labeled positive who are selected",
+        "selected people labeled positive",
     ),
     (
         "false_positives",
@@ -330,7 +330,7 @@ const MEASURES: [Row; 22] = [
         Negatives,
         &[],
         &[],
-        "people labeled negative who are selected",
+        "selected people labeled negative",
     ),
     (
         "true_negatives",
@@ -339,7 +339,7 @@ const MEASURES: [Row; 22] = [
         Negatives,
         &[],
         &[],
-        "people labeled negative who are refused",
+        "refused people labeled negative",
     ),
     (
         "false_negatives",
@@ -348,7 +348,7 @@ const MEASURES: [Row; 22] = [
         Positives,
         &[],
         &[],
-        "people labeled positive who are refused",
+        "refused people labeled positive",
     ),
 ];
 
@@ -388,7 +388,7 @@ mod tests {
         for name in Measures::names(&schema) {
             assert!(known.get(kind(&name)).is_some(), "{name}");
         }
-        // Another implementation reads the meaning from the cases.
+        // The TypeScript implementation reads the meaning from the cases.
         assert_eq!(
             cases["measures"],
             serde_json::to_value(&known).unwrap(),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_meant_for_one_measure() {
+    fn names_refer_to_one_measure() {
         let known = measures();
         let mut seen = std::collections::BTreeSet::new();
         for (kind, meaning) in &known.0 {

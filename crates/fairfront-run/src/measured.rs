@@ -1,4 +1,4 @@
-//! What is known of the models of a front: their values and measures on each split, calibrations, intervals.
+//! Measures the models of a front: values and measures on each split, calibrations and intervals.
 
 use fairfront_core::{
     Calibration, Dataset, FairProblem, Measure, Measures, Points, Problem, measure_calibrated,
@@ -11,24 +11,24 @@ use crate::certify::{REPLICATES, Weighed, weigh};
 use crate::memory;
 use crate::rest::{LeftOut, Rest};
 
-/// Values of all points on one split.
+/// Values of all models on one split.
 #[derive(Debug)]
 pub struct SplitValues {
-    /// Which.
+    /// The split.
     pub part: Part,
-    /// Objectives, `n_objectives` to a point.
+    /// Objectives, `n_objectives` per model.
     pub objectives: Vec<f64>,
-    /// Measures of each point.
+    /// Measures of each model.
     pub measures: Vec<Measures>,
-    /// Which objectives these rows give a meaning; the values of the others say nothing.
+    /// Which objectives are defined on these rows; ignore the values of the others.
     pub meaningful: Vec<bool>,
-    /// The same of the unmitigated model.
+    /// Objectives of the unmitigated model.
     pub unmitigated_objectives: Vec<f64>,
-    /// And its measures.
+    /// Measures of the unmitigated model.
     pub unmitigated: Measures,
 }
 
-/// All of it, for the models of a front and the unmitigated one, which comes last.
+/// Calibrations, values and intervals of the models of a front, with the unmitigated model last.
 pub(crate) struct Measured {
     pub(crate) calibrations: Vec<Calibration>,
     pub(crate) splits: Vec<SplitValues>,
@@ -36,7 +36,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Measures models, some at a time; `None` if a stop came and all of them are too many.
+    /// Measures models in chunks; `None` if the work was stopped and there are too many models to
+    /// finish.
     pub(crate) fn unless_stopped(
         problem: &FairProblem,
         encoded: &Encoded,
@@ -73,7 +74,8 @@ impl Measured {
         if left_out {
             rest.leave_out(LeftOut::Calibration);
         }
-        let weighed = weighed.ok_or_else(|| Error::data("models were not weighed"))?;
+        let weighed =
+            weighed.ok_or_else(|| Error::data("the intervals of the models were not computed"))?;
         Ok(Some(Self {
             calibrations,
             splits,
@@ -82,7 +84,7 @@ impl Measured {
     }
 }
 
-/// Values of a front's models and of the unmitigated one, which comes last, on each split that has rows.
+/// Values of a front's models, with the unmitigated one last, on each split that has rows.
 pub(crate) fn split_values(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -99,7 +101,7 @@ pub(crate) fn split_values(
     Ok(all.unwrap_or_default())
 }
 
-/// The same, `chunk` models at a time; `None` if the work was over before all of them had values.
+/// Like [`split_values`], `chunk` models at a time; `None` if the work was stopped before the end.
 fn values_in_chunks(
     (problem, encoded): (&FairProblem, &Encoded),
     models: &Points,
@@ -131,7 +133,7 @@ fn values_in_chunks(
             )?);
         }
         let unmitigated_objectives = objectives.split_off((models.len() - 1) * m);
-        // One for each model, the unmitigated one last.
+        // One entry per model, the unmitigated one last.
         let unmitigated = measures.remove(models.len() - 1);
         splits.push(SplitValues {
             meaningful: problem.meaningful_on(rows)?,

@@ -1,33 +1,33 @@
-//! How much memory a fit takes: estimated before it is taken, and compared with the limit.
+//! Estimates the memory of a fit before it is allocated, and compares it with the limit.
 
 use fairfront_core::{Dataset, LANES, MOST_DENSE, counted, each, predictor_of, say, with};
 use fairfront_data::setting::{DROP, FEATURE, STREAM_WINDOW};
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::Solver;
 
-use crate::setting::POINTS;
+use crate::setting::MODELS;
 use crate::{Error, FitRequest};
 
-/// Candidates that a solver keeps at least, about.
+/// The approximate minimum number of candidates that a solver keeps.
 const CANDIDATES: u64 = 4_000;
-/// Matrices of second derivatives that a solver keeps, about.
+/// The approximate number of matrices of second derivatives that a solver keeps.
 const MATRICES: u64 = 24;
 
 const NUMBER: u64 = size_of::<f64>() as u64;
 const CODE: u64 = size_of::<u32>() as u64;
-/// A score and its row while rows are sorted, in two lists.
+/// Bytes of a score and its row while rows are sorted, in two lists.
 const SORTED: u64 = 2 * size_of::<(u64, u32)>() as u64;
-/// Facts about a row that redraws need in addition to decisions: label, groups, weight and position.
+/// Bytes per row that redraws need in addition to decisions: label, groups, weight and position.
 const REDRAWN: u64 = 88;
 
-/// Parameter vectors that a solver keeps, about.
+/// The approximate number of parameter vectors that a solver keeps.
 fn vectors(solver: &dyn Solver) -> u64 {
     let points = solver.points() as u64;
     let each = solver.vectors_per_point() as u64;
     points.saturating_mul(each).max(CANDIDATES)
 }
 
-/// Refuses a fit whose solver and judge would take too much memory in addition to the encoded rows.
+/// Rejects a fit if solving and judging would take too much memory in addition to the encoded rows.
 pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(), Error> {
     let rows = |part: Part| encoded.part(part).n_rows() as u64;
     let largest = Part::ALL.into_iter().map(rows).max().unwrap_or(0);
@@ -36,7 +36,7 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
     let attributes = schema.attributes.len() as u64;
     // Scores of as many models as are evaluated at once, and labels, weights and groups.
     let scores = NUMBER * LANES as u64 + SORTED * threads + NUMBER + CODE * attributes + 1;
-    // For each objective the rows of each stratum.
+    // The rows of each stratum, for each objective.
     let strata = rows(Part::Train) * CODE * (request.objectives.len() as u64 + 1);
     let n_params = predictor_of(schema).n_params(schema) as u64;
     let matrices = match n_params <= MOST_DENSE as u64 {
@@ -59,13 +59,13 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
     );
     let remedies = || {
         vec![
-            say!["take fewer rows"],
+            say!["use fewer rows"],
             say!["use fewer columns", with(each([FEATURE, DROP]))],
-            say!["set fewer ", POINTS],
+            say!["lower ", MODELS],
             say![
                 "fit with ",
                 STREAM_WINDOW,
-                ", which keeps the last rows only"
+                ", which keeps only the last rows"
             ],
         ]
     };
@@ -75,7 +75,7 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
         .check(encoded.held, more, "fit", &subject, remedies)?)
 }
 
-/// Refuses to weigh more models than there is memory for: each row has a bit for each model, twice.
+/// Rejects more models than memory allows when models are weighed: each row has two bits per model.
 pub(crate) fn check_weighing(encoded: &Encoded, n_models: usize) -> Result<(), Error> {
     let rows = |part: Part| encoded.part(part).n_rows() as u64;
     let largest = Part::ALL.into_iter().map(rows).max().unwrap_or(0);
@@ -84,8 +84,8 @@ pub(crate) fn check_weighing(encoded: &Encoded, n_models: usize) -> Result<(), E
     let subject = counted(n_models, "model");
     let remedies = || {
         vec![
-            say!["keep fewer models", with(POINTS)],
-            say!["take fewer rows"],
+            say!["keep fewer models", with(MODELS)],
+            say!["use fewer rows"],
         ]
     };
     let place = "intervals";

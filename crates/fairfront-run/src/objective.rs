@@ -1,12 +1,12 @@
-//! Objectives by name: `log_loss`, `demographic_parity(sex, tau=0.03)`.
+//! Creates objectives from strings such as `log_loss` or `demographic_parity(sex, tau=0.03)`.
 
 mod setting;
 #[cfg(test)]
 mod tests;
 
 use fairfront_core::{
-    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss,
-    MutualInformation, Objective, RateParity, Risk, SmoothMax, Spread, say,
+    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, MutualInformation,
+    Objective, RateParity, Risk, SmoothMax, Spread, say,
 };
 use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
@@ -15,22 +15,36 @@ use self::setting::{At, Settings};
 use crate::setting::OBJECTIVE;
 use crate::{Error, ObjectiveCall};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 10] = [
     "log_loss",
     "error_rate",
-    "disparate_impact",
+    "score_covariance",
+    "demographic_parity",
     "equal_opportunity",
     "predictive_equality",
-    "demographic_parity",
-    "true_positive_rate_parity",
-    "false_positive_rate_parity",
     "equalized_odds",
     "mutual_information",
     "group_risk",
     "worst_group_loss",
 ];
 
-/// Measures, by fairlearn's names and the names of other libraries, and the objective that improves each.
+/// Former names of objectives, and their replacements.
+const RENAMED: [(&str, &str); 3] = [
+    (
+        "disparate_impact",
+        "is now called score_covariance; to improve the disparate impact ratio, choose demographic_parity",
+    ),
+    (
+        "true_positive_rate_parity",
+        "is now called equal_opportunity; rename it",
+    ),
+    (
+        "false_positive_rate_parity",
+        "is now called predictive_equality; rename it",
+    ),
+];
+
+/// Measures by the names of fairlearn and other libraries, with the objective that improves each.
 const MEASURES: [(&str, &str); 33] = [
     ("accuracy", "error_rate"),
     ("accuracy_score", "error_rate"),
@@ -50,25 +64,16 @@ const MEASURES: [(&str, &str); 33] = [
     ("demographic_parity_ratio", "demographic_parity"),
     ("statistical_parity_difference", "demographic_parity"),
     ("disparate_impact_ratio", "demographic_parity"),
-    ("true_positive_rate", "true_positive_rate_parity"),
-    ("true_positive_rate_difference", "true_positive_rate_parity"),
-    ("false_negative_rate", "true_positive_rate_parity"),
-    (
-        "false_negative_rate_difference",
-        "true_positive_rate_parity",
-    ),
-    ("equal_opportunity_difference", "true_positive_rate_parity"),
-    ("equal_opportunity_ratio", "true_positive_rate_parity"),
-    ("false_positive_rate", "false_positive_rate_parity"),
-    (
-        "false_positive_rate_difference",
-        "false_positive_rate_parity",
-    ),
-    ("false_positive_rate_ratio", "false_positive_rate_parity"),
-    (
-        "true_negative_rate_difference",
-        "false_positive_rate_parity",
-    ),
+    ("true_positive_rate", "equal_opportunity"),
+    ("true_positive_rate_difference", "equal_opportunity"),
+    ("false_negative_rate", "equal_opportunity"),
+    ("false_negative_rate_difference", "equal_opportunity"),
+    ("equal_opportunity_difference", "equal_opportunity"),
+    ("equal_opportunity_ratio", "equal_opportunity"),
+    ("false_positive_rate", "predictive_equality"),
+    ("false_positive_rate_difference", "predictive_equality"),
+    ("false_positive_rate_ratio", "predictive_equality"),
+    ("true_negative_rate_difference", "predictive_equality"),
     ("equalized_odds_difference", "equalized_odds"),
     ("equalized_odds_ratio", "equalized_odds"),
     ("average_odds_difference", "equalized_odds"),
@@ -76,7 +81,7 @@ const MEASURES: [(&str, &str); 33] = [
     ("log_loss_difference", "group_risk"),
 ];
 
-/// The objective that improves a measure, as it is written for these attributes.
+/// The objective that improves a measure, written for these attributes.
 fn objective_for(name: &str, columns: &[String], attributes: &[Attribute]) -> Option<String> {
     let (_, objective) = MEASURES.iter().find(|(measure, _)| *measure == name)?;
     if is_loss(objective) {
@@ -95,15 +100,15 @@ fn is_loss(name: &str) -> bool {
     matches!(name, "log_loss" | "error_rate")
 }
 
-/// A temperature below this is none: decisions are as sharp as numbers allow.
+/// The least temperature. Below it, floating-point numbers cannot distinguish sharper decisions.
 const LEAST_TAU: f64 = 1e-9;
 
-/// The objective that a text says, for rows with these attributes.
+/// Parses an objective for rows with these attributes.
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
     parse_with_penalty(text, attributes, None)
 }
 
-/// The same, with the penalty of the run for losses that set no `lambda` of their own.
+/// Like [`parse_objective`], with the penalty of the run for losses that do not set `lambda`.
 pub(crate) fn parse_with_penalty(
     text: &str,
     attributes: &[Attribute],
@@ -113,16 +118,19 @@ pub(crate) fn parse_with_penalty(
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
     if !NAMES.contains(&name) {
+        if let Some((_, now)) = RENAMED.iter().find(|(earlier, _)| *earlier == name) {
+            return Err(settings.wrong(&format!("{name} {now}")));
+        }
         if let Some(objective) = objective_for(name, &call.attribute, attributes) {
             return Err(settings.wrong(&format!(
                 "{name} is a measure, not an objective; choose {objective:?}, which improves it"
             )));
         }
         let near = near_names(name, NAMES);
-        return Err(settings.wrong(&format!("there is no objective {name:?}; {near}")));
+        return Err(settings.wrong(&format!("unknown objective {name:?}; {near}")));
     }
     if is_loss(name) && !call.attribute.is_empty() {
-        return Err(settings.wrong(&format!("{name} takes no attribute")));
+        return Err(settings.wrong(&format!("{name} takes no attribute; remove it")));
     }
     let objective = match name {
         "log_loss" => loss(&mut settings, penalty)?,
@@ -136,7 +144,7 @@ pub(crate) fn parse_with_penalty(
     Ok(objective)
 }
 
-/// Where the attribute that an objective names is.
+/// The position of the attribute that an objective names.
 fn position(
     settings: &Settings,
     name: &str,
@@ -144,7 +152,9 @@ fn position(
     attributes: &[Attribute],
 ) -> Result<usize, Error> {
     if columns.is_empty() {
-        return Err(settings.wrong(&format!("name the attribute, as in {name}(sex)")));
+        return Err(settings.wrong(&format!(
+            "the attribute is missing; add it, as in {name}(sex)"
+        )));
     }
     let wanted = attribute_name(columns);
     let found = attributes.iter().position(|a| a.name == wanted);
@@ -158,7 +168,7 @@ fn position(
     })
 }
 
-/// Whether an objective is one of our losses, and sets its penalty itself.
+/// Whether a built-in loss sets its own penalty; `None` for other objectives.
 pub(crate) fn sets_penalty(text: &str) -> Option<bool> {
     let call = ObjectiveCall::parse(text).ok()?;
     is_loss(&call.name).then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
@@ -192,14 +202,14 @@ fn compared(
     index: usize,
     attribute: &Attribute,
 ) -> Result<Box<dyn Objective>, Error> {
-    let kind = match name {
-        "disparate_impact" => Some(Kind::DisparateImpact),
-        "equal_opportunity" => Some(Kind::EqualOpportunity),
-        "predictive_equality" => Some(Kind::PredictiveEquality),
-        _ => None,
-    };
-    if let Some(kind) = kind {
-        return covariance(Covariance::new(kind, index, attribute), settings);
+    if name == "score_covariance" {
+        let mut given = Condition::All;
+        let conditions = [
+            ("positive", Condition::Positive),
+            ("negative", Condition::Negative),
+        ];
+        settings.one_of("given", &conditions, &mut given)?;
+        return covariance(Covariance::new(given, index, attribute), settings);
     }
     let mut shrink = 0.0;
     settings.number("shrink", At::Least(0.0), &mut shrink)?;
@@ -217,12 +227,12 @@ fn compared(
                 GroupRisk::new(risk, index, attribute).shrunk(shrink),
             ));
         }
-        "true_positive_rate_parity" => rates(Condition::Positive),
-        "false_positive_rate_parity" => rates(Condition::Negative),
+        "equal_opportunity" => rates(Condition::Positive),
+        "predictive_equality" => rates(Condition::Negative),
         "equalized_odds" => RateParity::equalized_odds(index, attribute),
         "demographic_parity" => rates(Condition::All),
         other => {
-            let message = format!("the objective {other:?} cannot be made yet; choose another");
+            let message = format!("the objective {other:?} is not implemented; choose another");
             return Err(settings.wrong(&message));
         }
     };

@@ -1,9 +1,9 @@
-//! An objective as written.
+//! Parses the call syntax of objectives.
 
 use fairfront_data::Error;
 use fairfront_data::grammar::Scanner;
 
-/// An objective or a measure as written: `name(attribute, setting=value, …)`.
+/// The parsed call of an objective or a measure: `name(attribute, setting=value, …)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectiveCall {
     /// The name before the parenthesis.
@@ -15,8 +15,8 @@ pub struct ObjectiveCall {
 }
 
 impl ObjectiveCall {
-    /// Reads `name`, `name(attribute)` or `name(attribute, setting=value, …)`; the attribute may be an
-    /// intersection, `sex:race`.
+    /// Parses `name`, `name(attribute)` or `name(attribute, setting=value, …)`; the attribute may
+    /// be an intersection, `sex:race`.
     ///
     /// ```
     /// use fairfront_run::ObjectiveCall;

@@ -1,7 +1,8 @@
-//! What the page of a run shows.
+//! The data of a run's report.
 
 use std::path::{Path, PathBuf};
 
+use fairfront_model::ModelId;
 use fairfront_report::{
     ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };
@@ -10,27 +11,27 @@ use crate::certify::{Use, logged_uses};
 use crate::select::{FrontColumns, opening};
 use crate::{Error, FrontIn, FrontTable, Run, RunInfo, run_name};
 
-/// What the page shows of the run in a folder, or of the newest one in a state.
+/// The data of the report of the run in a folder, or of the newest run in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
     read(folder)?.page(&run_name(folder))
 }
 
-/// A run with the log of its folder, which certificates are shown from.
+/// Reads a run with the log of its folder, from which the report shows certificates.
 fn read(folder: &Path) -> Result<Run, Error> {
     let mut run = Run::read(folder)?;
     run.uses = logged_uses(folder)?;
     Ok(run)
 }
 
-/// What the page shows of a run that is called so.
+/// The data of the report of a run with this name.
 pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
     let wrong = |problem: &str| Error::file(Path::new(name), problem);
     if run.front.is_empty() {
-        return Err(wrong("the front has no points; fit again"));
+        return Err(wrong("the front has no models; fit again"));
     }
-    let model = run.model(name, 0)?;
+    let model = run.model(name, ModelId::of_index(0))?;
     let text = cut(&model.to_json())
-        .ok_or_else(|| wrong("the model of point 0 is not written as expected; fit again"))?;
+        .ok_or_else(|| wrong("model 1 does not have the expected format; fit again"))?;
     let Run {
         info,
         front,
@@ -59,18 +60,18 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
         attributes: attributes.collect(),
         inputs: numeric.chain(categorical).collect(),
         opening: PageOpening {
-            model: start.model,
+            model_id: start.model_id.map(ModelId::number),
             reason: start.reason,
         },
         start: None,
         certificates: certificates(&run.uses).map_err(|e| wrong(&e.to_string()))?,
         model: text,
-        run: said(info).map_err(|e| wrong(&e.to_string()))?,
+        run: shown(info).map_err(|e| wrong(&e.to_string()))?,
     })
 }
 
-/// Writes the page of a run into its folder, where it is one of its files; what is there is replaced. In
-/// the state of a stream it shows the front of now. Returns where it is.
+/// Writes the report of a run into its folder and replaces an existing one. In the state of a
+/// stream, the report shows the current front. Returns its path.
 pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
     read(folder)?.write_page(folder)
 }
@@ -85,43 +86,43 @@ fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {
     .collect()
 }
 
-/// Certificates without the single tests, which the page does not show.
+/// Certificates without the individual tests, which the report does not show.
 fn certificates(uses: &[Use]) -> serde_json::Result<Vec<serde_json::Value>> {
-    let said = uses.iter().map(|used| {
-        let mut said = serde_json::to_value(&used.certificate)?;
-        if let Some(fields) = said.as_object_mut() {
+    let shown = uses.iter().map(|used| {
+        let mut shown = serde_json::to_value(&used.certificate)?;
+        if let Some(fields) = shown.as_object_mut() {
             fields.remove("tested");
         }
-        Ok(said)
+        Ok(shown)
     });
-    said.collect()
+    shown.collect()
 }
 
-/// `run.json` without what is elsewhere in the page.
-fn said(run: &RunInfo) -> serde_json::Result<serde_json::Value> {
-    let mut said = serde_json::to_value(run)?;
-    if let Some(fields) = said.as_object_mut() {
+/// `run.json` without the fields that are elsewhere in the report.
+fn shown(run: &RunInfo) -> serde_json::Result<serde_json::Value> {
+    let mut shown = serde_json::to_value(run)?;
+    if let Some(fields) = shown.as_object_mut() {
         for elsewhere in ["unmitigated", "features", "objectives", "certified"] {
             fields.remove(elsewhere);
         }
     }
-    Ok(said)
+    Ok(shown)
 }
 
-/// A model file cut where it differs from point to point. Lines are safe to cut at: no text of a JSON file
-/// holds one's end, and only its own fields are indented like this.
+/// Cuts a model file where models differ. Cutting at line ends is safe: no string of a JSON file
+/// contains a line end, and only top-level fields have this indentation.
 fn cut(model: &str) -> Option<ModelText> {
     let at = |key: &str| model.find(&format!("\n  \"{key}\": ")).map(|at| at + 1);
     let (intercept, encoding) = (at("intercept")?, at("encoding")?);
     let (values, provenance) = (at("values")?, at("provenance")?);
-    let point = "\n    \"point\": 0";
-    let point_at = provenance + model[provenance..].find(point)?;
-    // The page finds the checksum of each model itself.
-    let closing = &model[point_at + point.len()..at("checksum")?];
+    let id = "\n    \"model_id\": 1";
+    let id_at = provenance + model[provenance..].find(id)?;
+    // The report computes the checksum of each model itself.
+    let closing = &model[id_at + id.len()..at("checksum")?];
     Some(ModelText {
         opening: model[..intercept].into(),
         middle: model[encoding..values].into(),
-        origin: model[provenance..point_at + point.len() - 1].into(),
+        origin: model[provenance..id_at + id.len() - 1].into(),
         closing: closing.strip_suffix(",\n")?.into(),
     })
 }
@@ -131,16 +132,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_cut_where_points_differ() {
+    fn a_model_is_cut_where_models_differ() {
         let text = "{\n  \"format\": \"f\",\n  \"intercept\": 1.0,\n  \"coefficients\": {\n    \"a\": 1.0\n  },\n  \
                     \"calibration\": {\n    \"slope\": 1.0\n  },\n  \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
-                    \"provenance\": {\n    \"run\": \"\\n  \\\"point\\\": 0\",\n    \"point\": 0,\n    \
-                    \"points\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
+                    \"provenance\": {\n    \"run\": \"\\n  \\\"model_id\\\": 1\",\n    \"model_id\": 1,\n    \
+                    \"models\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
         let cut = cut(text).unwrap();
         assert_eq!(cut.opening, "{\n  \"format\": \"f\",\n");
         assert_eq!(cut.middle, "  \"encoding\": {\n    \"values\": 1\n  },\n");
-        assert!(cut.origin.ends_with("\n    \"point\": "), "{}", cut.origin);
-        assert_eq!(cut.closing, ",\n    \"points\": 3\n  }");
+        assert!(
+            cut.origin.ends_with("\n    \"model_id\": "),
+            "{}",
+            cut.origin
+        );
+        assert_eq!(cut.closing, ",\n    \"models\": 3\n  }");
         assert!(super::cut("{}").is_none());
     }
 }

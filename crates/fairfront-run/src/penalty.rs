@@ -1,4 +1,4 @@
-//! The penalty on coefficients: a number, or chosen by cross-validation on the training rows.
+//! The penalty on coefficients, either given or chosen by cross-validation on the training rows.
 
 use std::sync::Arc;
 
@@ -11,29 +11,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Folds of the cross-validation.
+/// Number of folds of the cross-validation.
 const FOLDS: usize = 5;
-/// The penalties that are tried, largest first. The least still bounds the coefficient of a category
-/// with a single row.
+/// The penalties that are tried, largest first. The least still bounds the coefficient of a
+/// category with a single row.
 const PATH: [f64; 13] = [
     1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6,
 ];
-/// Rows that are cross-validated at most: a sample of this size already tells penalties apart, and
-/// choosing one takes a small share of a fit however many rows there are.
+/// Most rows in the cross-validation. A sample of this size is enough to compare penalties, and the
+/// choice takes a small share of a fit, however many rows there are.
 const MOST_ROWS: usize = 10_000;
-/// Up to this many parameters the path is followed by Newton's method; beyond, its matrices cost more
+/// Up to this many parameters, Newton's method follows the path; with more, its matrices cost more
 /// than the gradients of a quasi-Newton method.
 const MOST_NEWTON: usize = 160;
-/// Passes over the rows that each model of a cross-validation takes, roughly.
+/// Approximate number of passes over the rows per model of the cross-validation.
 const PASSES: usize = 12;
-/// A Newton step after which about this is left is the last: losses are compared to about four digits.
+/// Newton's method stops when the remaining decrease is about this; losses are compared to four
+/// digits.
 const PRECISION: f64 = 1e-9;
-/// What is left after a step is at most about this times the square of what it promised.
+/// The decrease left after a step is at most about this times the square of its predicted decrease.
 const SQUARED: f64 = 100.0;
-/// The same for the quasi-Newton method, as a share of the loss.
+/// Like [`PRECISION`], for the quasi-Newton method, as a share of the loss.
 const WIDE_PRECISION: f64 = 1e-6;
 
-/// The penalty λ of the log loss, as asked for.
+/// The requested penalty λ of the log loss.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Penalty {
@@ -52,19 +53,21 @@ impl Default for Penalty {
     }
 }
 
-/// How a penalty came about.
+/// How a penalty was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PenaltyRule {
     /// It was given.
     Fixed,
-    /// The largest one whose held-out loss exceeds the least by no more than one standard error.
+    /// The largest penalty whose held-out loss exceeds the least by no more than one standard
+    /// error.
     OneStandardError,
-    /// One row's worth, because the fit was stopped before the end of the cross-validation.
+    /// 1 over the total weight of the rows, because the fit was stopped during the
+    /// cross-validation.
     Stopped,
 }
 
-/// The penalty of a run and how it was chosen, as `run.json` says it.
+/// The penalty of a run and how it was chosen, as stored in `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PenaltyInfo {
     /// λ of the log loss.
@@ -83,7 +86,7 @@ pub struct CrossValidation {
     pub seed: u64,
     /// Number of folds.
     pub folds: usize,
-    /// Training rows in all folds together.
+    /// Number of training rows in all folds together.
     pub rows: usize,
     /// The penalties that were tried, largest first.
     pub path: Vec<TriedPenalty>,
@@ -94,12 +97,12 @@ pub struct CrossValidation {
 pub struct TriedPenalty {
     /// λ.
     pub lambda: f64,
-    /// Log loss on held-out rows, without the penalty: the mean over the folds.
+    /// Log loss on held-out rows without the penalty, as the mean over the folds.
     pub loss: f64,
     /// Standard error of `loss`, from the folds.
     pub standard_error: f64,
-    /// Standard error of the difference between `loss` and the least loss of the path, from the folds.
-    /// It is smaller, because a fold that is hard is hard for every penalty.
+    /// Standard error of the difference between `loss` and the least loss of the path, from the
+    /// folds. It is smaller, because a difficult fold is difficult for every penalty.
     pub excess_standard_error: f64,
 }
 
@@ -113,7 +116,7 @@ impl PenaltyInfo {
         }
     }
 
-    /// The penalty that is asked for, on these training rows.
+    /// Determines the requested penalty on these training rows.
     pub(crate) fn choose(
         asked: Penalty,
         train: &Dataset,
@@ -125,7 +128,7 @@ impl PenaltyInfo {
         }
     }
 
-    /// The request that led to it.
+    /// The request that led to this penalty.
     pub(crate) fn asked(&self) -> Penalty {
         match &self.validation {
             Some(validation) => Penalty::Auto {
@@ -136,8 +139,8 @@ impl PenaltyInfo {
     }
 }
 
-/// The model that minimizes the log loss with this penalty; an error if a stop comes before it is found
-/// and rows are many.
+/// The model that minimizes the log loss with this penalty; an error if the work is stopped first
+/// and there are many rows.
 pub(crate) fn logistic_model(
     train: &Dataset,
     lambda: f64,
@@ -185,7 +188,7 @@ fn by_cross_validation(
         });
     }
     let path = summary(&PATH, &losses);
-    // Without a loss to compare, the penalty is that of a usual prior: one row's worth.
+    // Without losses to compare, use a standard normal prior: λ = 1/W.
     let chosen = one_standard_error(&path).unwrap_or(1.0 / total.max(1.0));
     Ok(PenaltyInfo {
         chosen,
@@ -199,8 +202,8 @@ fn by_cross_validation(
     })
 }
 
-/// Row numbers of each fold, ascending: the rows of either label are shuffled and dealt in turn, so that
-/// every fold has its share of both. Of very many rows a sample takes part.
+/// Row numbers of each fold, ascending. The rows of each label are shuffled and distributed in
+/// turn, so that every fold has its share of both. Beyond [`MOST_ROWS`] rows, a sample is used.
 fn folds(train: &Dataset, seed: u64) -> Vec<Vec<usize>> {
     let labels: Vec<f64> = train
         .blocks()
@@ -232,11 +235,12 @@ fn gathered(train: &Dataset, rows: &[usize]) -> Result<Dataset, Error> {
     Ok(Dataset::new(train.schema().clone(), blocks?)?)
 }
 
-/// The held-out loss of each penalty of a descending path, every model started from the one before it;
-/// `None` if the rows cannot tell: there are none, or they have no weight.
+/// The held-out loss of each penalty of a descending path, with every model started from the
+/// previous one; `None` without rows or if they have no weight.
 ///
-/// A penalty λ for rows of total weight W is a normal prior whose precision is λW, which does not depend
-/// on the number of rows. Models of a fold get the same prior: λ is multiplied by W over their weight.
+/// A penalty λ for rows of total weight W is a normal prior with precision λW, which does not
+/// depend on the number of rows. Models of a fold get the same prior: λ is multiplied by W over
+/// their weight.
 fn held_out_losses(
     kept: &Dataset,
     held_out: &Dataset,
@@ -274,7 +278,7 @@ fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
     Ok(FairProblem::of_shared(rows, predictor, vec![objective])?)
 }
 
-/// The minimizer of a convex loss, from a point near it, as precisely as comparing losses takes.
+/// Minimizes a convex loss from a nearby point, precisely enough to compare losses.
 fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let n = problem.n_params();
     let facet = problem.second_order().filter(|_| n <= MOST_NEWTON);
@@ -307,7 +311,7 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
         };
         let mut length = 1.0;
         let mut trial = moved(length);
-        // Close to the minimum full steps are safe.
+        // Close to the minimum, full steps are safe.
         while decrement > 1e-3 && value(&trial)? > current - 1e-4 * length * decrement {
             length *= 0.5;
             if length < 1e-10 {
@@ -323,7 +327,8 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
     Ok(x)
 }
 
-/// The same for many parameters: no matrix is made, steps are scaled by the size of each feature.
+/// Like [`minimize`], for many parameters: without a matrix, with steps scaled by the size of each
+/// feature.
 fn wide(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let preconditioner: Preconditioner = problem.diagonal_preconditioner(near)?;
     Ok(minimize_loss(
@@ -371,8 +376,8 @@ fn position_of_least(values: &[f64]) -> usize {
     least
 }
 
-/// The largest penalty of a path, largest first, whose loss exceeds the least by no more than one standard
-/// error of that excess.
+/// The largest penalty of a path, sorted largest first, whose loss exceeds the least by no more
+/// than one standard error of that excess.
 fn one_standard_error(path: &[TriedPenalty]) -> Option<f64> {
     let means: Vec<f64> = path.iter().map(|tried| tried.loss).collect();
     let least = path.get(position_of_least(&means))?;

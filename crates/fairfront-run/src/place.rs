@@ -1,10 +1,11 @@
-//! How a run gets into its folder, without a moment in which a kill loses it or the run that it replaces.
+//! Writes a run into its folder so that a kill never loses the run or the one that it replaces.
 //!
-//! The files of the new run go to a temporary folder inside the folder. One rename to `.fairfront-finished`
-//! commits them: from then on this is the run, and readers read it there ([`committed`]). Its files are
-//! copied out, `run.json` last, the checkpoints of the fit go, and `.fairfront-finished` goes last. All of
-//! that can be done again: the next command that writes in the folder does it ([`recover`]). If the fit was
-//! cut short the folder is called `.fairfront-stopped`, and the checkpoints stay.
+//! The files of the new run are written to a temporary folder inside the folder. One rename to
+//! `.fairfront-finished` commits them: from then on this is the run, and readers read it there
+//! ([`committed`]). Then its files are copied out, `run.json` last, the checkpoints of the fit are
+//! removed, and `.fairfront-finished` is removed last. All of this can be repeated: the next
+//! command that writes in the folder does so ([`recover`]). If the fit was cut short, the folder is
+//! called `.fairfront-stopped`, and the checkpoints stay.
 
 use std::path::{Path, PathBuf};
 
@@ -26,40 +27,40 @@ use crate::{Error, Run};
 
 const FINISHED: &str = ".fairfront-finished";
 const STOPPED: &str = ".fairfront-stopped";
-/// The folder that file systems keep for their own repairs.
+/// The folder that file systems use for their own repairs.
 const REPAIRS: &str = "lost+found";
 
-/// What is at a place where a run is to go.
+/// The current content of the folder for a run.
 pub(crate) enum Place {
     /// Nothing, or an empty folder.
     Free,
-    /// A run, and nothing beside it.
+    /// A run, and nothing else.
     Run,
-    /// Checkpoints of a fit, be there a run beside them or not.
+    /// Checkpoints of a fit, with or without a run.
     Unfinished,
     /// Something else, which is never touched.
     Taken(String),
 }
 
-/// Why a run there is left alone.
+/// The error about a folder that contains a run.
 pub(crate) fn taken() -> Message {
     say![
-        "there is a run already";
-        "name another folder";
+        "already contains a run";
+        "choose another folder";
         "replace it with ", FORCE
     ]
 }
 
-/// The same for one that is not finished.
+/// The error about a folder that contains an unfinished fit.
 pub(crate) fn unfinished() -> Message {
     say![
-        "there is a fit that is not finished";
-        "go on with it by the same command and ", RESUME;
+        "contains an unfinished fit";
+        "resume it by repeating its command with ", RESUME;
         "replace it with ", FORCE
     ]
 }
 
-/// Whether a name does not count: a temporary file, or a folder of the file system itself.
+/// Whether a name is ignored: a temporary file, or a folder of the file system itself.
 fn is_ignored(name: &str) -> bool {
     name.starts_with(HIDDEN) || name == REPAIRS
 }
@@ -69,7 +70,7 @@ pub(crate) fn look(folder: &Path) -> Place {
         return Place::Free;
     }
     let Ok(mut names) = names_in(folder) else {
-        return Place::Taken("this is there and is not a folder; name another place".into());
+        return Place::Taken("already exists and is not a folder; choose another path".into());
     };
     names.retain(|name| !is_ignored(name));
     if names.is_empty() {
@@ -77,8 +78,8 @@ pub(crate) fn look(folder: &Path) -> Place {
     }
     if is_state(folder) {
         return Place::Taken(
-            "this folder is the state of work that goes on (a stream, or checkpoints) and is never \
-             replaced; name another folder"
+            "contains the state of a stream or checkpoints of a fit, which are never replaced; \
+             choose another folder"
                 .into(),
         );
     }
@@ -90,7 +91,7 @@ pub(crate) fn look(folder: &Path) -> Place {
     };
     if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
-            "this folder holds {other:?}, which no run writes; name another folder"
+            "contains {other:?}, which does not belong to a run; choose another folder"
         ));
     }
     if checkpoints {
@@ -98,12 +99,14 @@ pub(crate) fn look(folder: &Path) -> Place {
     }
     match info_as_found(folder) {
         Ok(_) => Place::Run,
-        Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
+        Err(_) => {
+            Place::Taken("already exists and is not a run folder; choose another path".into())
+        }
     }
 }
 
-/// Checks the place of a run before any work: it must be free, unless a run there is to be replaced, and
-/// it must take files. Returns the place itself, links followed.
+/// Checks the folder for a run before any work. The folder must be free, unless `force` allows
+/// replacing a run, and writable. Returns its path with links resolved.
 pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     let place = folder
         .canonicalize()
@@ -112,30 +115,30 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     match look(&place) {
         Place::Free => {}
         Place::Run if force => {}
-        // Whoever works on it is left alone.
+        // Fails if another process works on it.
         Place::Unfinished if force => drop(Lock::take(&place.join(checkpoint::FOLDER))?),
         Place::Run => return Err(Error::of_file(folder, taken())),
         Place::Unfinished => return Err(Error::of_file(folder, unfinished())),
         Place::Taken(problem) => return Err(Error::file(folder, problem)),
     }
-    // An earlier command may have tried out the folder above.
+    // An earlier command may have left probe files in the parent folder.
     sweep(parent_of(&place));
-    // A folder that is there takes the files itself; otherwise it is made in the one above.
+    // Files are written into an existing folder; otherwise the folder is created in its parent.
     let (within, problem) = match place.is_dir() {
-        true => (place.as_path(), "no file can be written here"),
-        false => (parent_of(&place), "no folder can be made here"),
+        true => (place.as_path(), "files cannot be written here"),
+        false => (parent_of(&place), "a folder cannot be created here"),
     };
     std::fs::create_dir_all(within)
         .and_then(|()| probe(within))
         .map_err(|e| {
-            let problem = format!("{problem} ({}); name another place", e.kind());
+            let problem = format!("{problem} ({}); choose another path", e.kind());
             Error::file(within, problem)
         })?;
     Ok(place)
 }
 
-/// Writes a run into its folder, which is made if need be. If the place was taken meanwhile, the run goes
-/// beside it. Returns where it is.
+/// Writes a run into its folder, which is created if necessary. If the folder was taken meanwhile,
+/// the run is written to a folder with a suffix, such as `-2`. Returns the path of the run.
 pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, Error> {
     let files = files_of_run(folder, run)?;
     let mut place = folder.to_path_buf();
@@ -149,11 +152,11 @@ pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, E
     }
     Err(Error::file(
         folder,
-        "this place and those beside it are taken; name another",
+        "this folder and those with the suffixes -2 to -99 are taken; choose another folder",
     ))
 }
 
-/// Writes a run unless something else is there; whether it did.
+/// Writes a run unless something else is in its folder; returns whether it wrote.
 fn write_if_free(place: &Path, replace: bool, files: &RunFiles) -> Result<bool, Error> {
     let is_new = std::fs::metadata(place).is_err();
     if !is_new && !place.is_dir() {
@@ -177,14 +180,14 @@ fn write_if_free(place: &Path, replace: bool, files: &RunFiles) -> Result<bool, 
     };
     let written = write();
     if written.is_err() && is_new {
-        // Only if it is empty.
+        // This fails, as intended, if the folder is not empty.
         let _ = std::fs::remove_dir(place);
     }
     written
 }
 
-/// Writes the run of a fit with checkpoints, whose lock the caller holds. The checkpoints go, unless the
-/// work was cut short.
+/// Writes the run of a fit with checkpoints, whose lock the caller holds. Removes the checkpoints
+/// unless the fit was cut short.
 pub(crate) fn write_kept_run(folder: &Path, stopped: bool, run: &mut Run) -> Result<(), Error> {
     let files = files_of_run(folder, run)?;
     let lock = RunLock::take(folder)?;
@@ -193,7 +196,7 @@ pub(crate) fn write_kept_run(folder: &Path, stopped: bool, run: &mut Run) -> Res
     put(&lock, folder, &files, name)
 }
 
-/// Commits the files of a run, then brings them to their place.
+/// Commits the files of a run, then moves them into place.
 fn put(lock: &RunLock, folder: &Path, files: &RunFiles, name: &str) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::file(folder, unwritable(&e));
     clean(lock, folder);
@@ -206,25 +209,25 @@ fn put(lock: &RunLock, folder: &Path, files: &RunFiles, name: &str) -> Result<()
     sync_folder(new.path())
         .and_then(|()| std::fs::rename(new.path(), folder.join(name)))
         .map_err(failed)?;
-    // It is no longer temporary.
+    // The folder is no longer temporary.
     let _ = new.keep();
     sync_folder(folder).map_err(failed)?;
     complete(folder)
 }
 
-/// The run that is committed in a folder and not yet at its place, if there is one.
+/// The run that is committed in a folder but not yet in place, if there is one.
 pub(crate) fn committed(folder: &Path) -> Option<PathBuf> {
     let all = [FINISHED, STOPPED].map(|name| folder.join(name));
     all.into_iter().find(|path| path.is_dir())
 }
 
-/// Whether the fit in a folder is finished, though its files may not be at their place.
+/// Whether the fit in a folder is finished, even if its files are not yet in place.
 pub(crate) fn is_finished(folder: &Path) -> bool {
     folder.join(FINISHED).is_dir()
 }
 
-/// Brings to its end what a kill left in a folder: a run that is committed gets to its place, temporary
-/// files go. Commands that write in a folder call it first.
+/// Completes the work that a kill interrupted: moves a committed run into place and removes
+/// temporary files. Commands that write in a folder call this first.
 pub(crate) fn recover(folder: &Path) -> Result<(), Error> {
     let names = names_in(folder).unwrap_or_default();
     if names.iter().any(|name| name.starts_with(HIDDEN)) {
@@ -243,14 +246,14 @@ fn clean(lock: &RunLock, folder: &Path) {
     }
 }
 
-/// Brings the run that is committed in a folder to its place, for the process that holds the lock.
+/// Moves the committed run of a folder into place; the caller must hold the lock.
 fn complete(folder: &Path) -> Result<(), Error> {
     let Some(from) = committed(folder) else {
         return Ok(());
     };
     let failed = |e: std::io::Error| Error::file(folder, unwritable(&e));
     let mut names = names_in(&from).map_err(failed)?;
-    // The log of uses outlives the run, and all else of an earlier run goes.
+    // The log of uses outlives the run; everything else of an earlier run is removed.
     remove(&folder.join("run.json")).map_err(failed)?;
     for old in [PAGE, ESTIMATOR] {
         remove(&folder.join(old)).map_err(failed)?;
@@ -267,7 +270,7 @@ fn complete(folder: &Path) -> Result<(), Error> {
     if from.ends_with(FINISHED) {
         checkpoint::remove(&folder.join(checkpoint::FOLDER))?;
     }
-    // Readers see it whole or not at all.
+    // Readers see the committed folder complete or not at all.
     let aside = hidden_folder(folder).map_err(failed)?;
     std::fs::rename(&from, aside.path().join("run")).map_err(failed)?;
     sync_folder(folder).map_err(failed)

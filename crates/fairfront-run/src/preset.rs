@@ -12,8 +12,8 @@ fn batches(schedules: &[(f64, f64)]) -> Vec<BatchSchedule> {
         .collect()
 }
 
-/// The paper's settings of PF-SMG for the data set and the number of objectives at hand; those of
-/// Adult and gender where it has none.
+/// The paper's settings of PF-SMG for this data set and number of objectives; those of Adult and
+/// gender if the paper has none.
 pub fn paper_pf_smg(source: &str, n_objectives: usize) -> PfSmg {
     if source.starts_with("synthetic") {
         return PfSmg {
@@ -41,7 +41,7 @@ pub fn paper_pf_smg(source: &str, n_objectives: usize) -> PfSmg {
     }
 }
 
-/// The paper's settings of EPS-fair for the data set at hand.
+/// The paper's settings of EPS-fair for this data set.
 pub fn paper_eps_fair(source: &str) -> EpsFair {
     match source.starts_with("synthetic") {
         true => EpsFair {

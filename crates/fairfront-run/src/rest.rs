@@ -1,9 +1,9 @@
-//! The work that a fit still does after it was asked to stop, and the work that it leaves out.
+//! The work that a fit still does after a stop, and the work that it leaves out.
 
 use std::collections::BTreeSet;
 
 use fairfront_core::{Points, Problem};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_solve::{Remainder, StopSignal};
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,10 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOut {
-    /// Choosing the penalty by cross-validation: it is one row's worth instead.
+    /// Choosing the penalty by cross-validation: it is 1 over the total weight of the rows instead.
     CrossValidation,
-    /// Fitting the unmitigated model by its log loss: the candidate with the lowest loss takes its place.
+    /// Fitting the unmitigated model by its log loss: the candidate with the lowest loss takes its
+    /// place.
     UnmitigatedModel,
     /// Judging all candidates: a selection of them was judged.
     Candidates,
@@ -39,12 +40,12 @@ impl LeftOut {
             Self::Thresholds => "moving thresholds",
             Self::Calibration => "the calibration of probabilities",
             Self::OptimalityProofs => "the optimality proofs",
-            Self::Redraws => "the redraws behind intervals",
+            Self::Redraws => "the redraws for intervals",
         }
     }
 }
 
-/// Bounds the work after a stop, and keeps a record of what is left out.
+/// Bounds the work after a stop, and records the work that is left out.
 #[derive(Debug)]
 pub(crate) struct Rest {
     pub(crate) remainder: Remainder,
@@ -63,7 +64,7 @@ impl Rest {
         self.left_out.insert(work);
     }
 
-    /// Whether to leave this work on so many models out; if so, it is on record.
+    /// Whether to leave out this work on `models` models; records it if so.
     pub(crate) fn leaves_out(&mut self, work: LeftOut, models: usize) -> bool {
         let out = self.remainder.leaves_out(models);
         if out {
@@ -72,7 +73,8 @@ impl Rest {
         out
     }
 
-    /// At most this many of these models, well spread by their values, after a stop; `None` if all are kept.
+    /// After a stop, at most this many of these models, well spread by their values; `None` if all
+    /// are kept.
     pub(crate) fn selection(
         &mut self,
         values: &[f64],
@@ -87,7 +89,7 @@ impl Rest {
         Ok(Some(select_spread(values, most, &ranges(values, None))))
     }
 
-    /// Does work on some models at a time; `None` if a stop came and all of them are too many.
+    /// Does work on some models at a time; `None` if a stop came and there are too many models.
     pub(crate) fn in_chunks<T>(
         &self,
         points: &Points,
@@ -109,10 +111,10 @@ impl Rest {
     }
 
     /// The warning about the work that is left out.
-    pub(crate) fn notice(&self) -> Option<Notice> {
+    pub(crate) fn diagnostic(&self) -> Option<Diagnostic> {
         let names: Vec<&str> = self.left_out.iter().map(|work| work.name()).collect();
         (!names.is_empty()).then(|| {
-            Notice::warning(format!(
+            Diagnostic::warning(format!(
                 "the fit was stopped and left out: {}; allow more time for a complete run",
                 names.join(", ")
             ))

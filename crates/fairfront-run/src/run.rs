@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::Calibration;
 use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
-use fairfront_model::{Model, Provenance, write_file};
+use fairfront_model::{Model, ModelId, Provenance, write_file};
 use fairfront_report::PageData;
 
 use crate::calibration;
@@ -17,10 +17,10 @@ use crate::place::{check_folder, recover, write_run};
 use crate::store::read_stable;
 use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page, run_name};
 
-/// A run: what `run.json` says, the front, and how rows are encoded.
+/// A run: the content of `run.json`, the front, the encoding of rows, and the evidence.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What `run.json` says.
+    /// The content of `run.json`.
     pub info: RunInfo,
     /// The front's table.
     pub front: FrontTable,
@@ -30,20 +30,20 @@ pub struct Run {
     pub evidence: Evidence,
     /// Uses of the certifying rows; those of a run in a folder are in its log instead.
     pub uses: Vec<Use>,
-    /// What the Python package keeps with a run: the estimator that it belongs to.
+    /// The estimator that the Python package stores with a run.
     pub estimator: Option<String>,
 }
 
 impl Run {
-    /// What a fit came to.
+    /// The run of a fit on a prepared table.
     pub fn of(prepared: &Prepared, fitted: &Fitted) -> Self {
         Self::new(run_info(prepared, fitted), fitted)
     }
 
-    /// The same with what its `run.json` will say.
+    /// The run of a fit with this content of `run.json`.
     pub fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
         let front = front_table(fitted);
-        // So that its models say where they come from; where it fails, writing says why.
+        // Models record this checksum as their origin; if it fails here, writing reports the error.
         if let Ok((_, checksum)) = parquet_of(&front) {
             info.front_sha256 = checksum;
         }
@@ -57,17 +57,20 @@ impl Run {
         }
     }
 
-    /// Reads the run in a folder, or the newest sound one in a state, also while a process writes there;
-    /// that newer ones are damaged is added to its notices.
+    /// Reads the run in a folder, or the newest intact run in a state, even while a process writes
+    /// there; the diagnostics warn about corrupted newer ones.
     pub fn read(folder: &Path) -> Result<Self, Error> {
-        // All three files are of one commit, whoever writes there meanwhile.
-        let (mut run, notices) = read_stable(folder, |folder| {
+        // All files are from one commit, even if a process writes there meanwhile.
+        let (mut run, diagnostics) = read_stable(folder, |folder| {
             let (info, front) = run_in(folder)?;
             let read = |name: &str| {
                 let path = folder.join(name);
                 std::fs::read(&path).map_err(|e| {
-                    let problem =
-                        format!("{}; the run folder is not complete, fit again", e.kind());
+                    let kind = e.kind();
+                    let problem = format!(
+                        "the file cannot be read ({kind}), so the run folder is incomplete; fit \
+                         again"
+                    );
                     Error::file(&path, problem)
                 })
             };
@@ -77,25 +80,25 @@ impl Run {
             let run = Self::put_together(folder, info, front, &encoding, &tallies)?;
             run.with_estimator(folder, estimator)
         })?;
-        run.info.notices.extend(notices);
+        run.info.diagnostics.extend(diagnostics);
         Ok(run)
     }
 
-    /// Writes the run into a folder, which appears whole or not at all, with its page unless the front is
-    /// empty. A run there is replaced only where `force` says so. Returns where it is: beside the folder
-    /// where that was taken meanwhile.
+    /// Writes the run into a folder, atomically, with its report unless the front is empty.
+    /// Replaces an existing run only if `force` is set. Returns the path, which has a suffix if the
+    /// folder was taken meanwhile.
     pub fn write(&mut self, folder: &Path, force: bool) -> Result<PathBuf, Error> {
         let place = check_folder(folder, force)?;
         let written = write_run(&place, force, self)?;
         if !self.front.is_empty() {
-            // By the name that was given, unless it went elsewhere.
+            // Use the given path, unless the run was written elsewhere.
             let named = if written == place { folder } else { &written };
             self.write_page(named)?;
         }
         Ok(written)
     }
 
-    /// Writes the page into the run's folder; what is there is replaced. Returns where it is.
+    /// Writes the report into the run's folder and replaces an existing one. Returns its path.
     pub(crate) fn write_page(&self, folder: &Path) -> Result<PathBuf, Error> {
         let html = self.page(&run_name(folder))?.to_html();
         let path = folder.join(PAGE);
@@ -104,19 +107,19 @@ impl Run {
         Ok(path)
     }
 
-    /// The very bytes of the files that [`Run::write`] writes, the page left out; the checksums in
-    /// `info` are set.
+    /// The exact bytes of the files that [`Run::write`] writes, without the report. Sets the
+    /// checksums in `info`.
     pub fn to_files(&mut self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         files_of_run(Path::new(""), self)
     }
 
-    /// A run from the bytes of its files, by name; others than [`Run::to_files`] gives are left alone.
-    /// What is damaged is refused.
+    /// Builds a run from the bytes of its files, by name. Ignores files that [`Run::to_files`] does
+    /// not return, and rejects corrupted ones.
     pub fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
         let find = |wanted: &str| {
             let found = files.iter().find(|(name, _)| *name == wanted);
             found.map(|(_, bytes)| *bytes).ok_or_else(|| {
-                let problem = format!("it is not there; a run has {}", FILES.join(", "));
+                let problem = format!("the file is missing; pass {}", FILES.join(", "));
                 Error::file(Path::new(wanted), problem)
             })
         };
@@ -134,7 +137,7 @@ impl Run {
         run.with_estimator(Path::new(""), estimator.map(<[u8]>::to_vec))
     }
 
-    /// The run with the bytes of its estimator, which must be those that were written.
+    /// Adds the bytes of the estimator, which must be those that were written.
     fn with_estimator(mut self, folder: &Path, bytes: Option<Vec<u8>>) -> Result<Self, Error> {
         if let (Some(bytes), Some(written)) = (bytes, &self.info.estimator_sha256) {
             let path = folder.join(ESTIMATOR);
@@ -158,7 +161,7 @@ impl Run {
         let n_params = info.features.len() + 1;
         let fits = front.params.iter().all(|params| params.len() == n_params);
         if !fits || encoding.schema().feature_names() != info.features {
-            let problem = "the features are not those of the front; fit again";
+            let problem = "the features differ from those of the front; fit again";
             return Err(Error::file(path, problem));
         }
         let (n, schema) = (front.len(), encoding.schema());
@@ -174,8 +177,8 @@ impl Run {
         })
     }
 
-    /// The model of a point of the front. `name` is what its provenance calls the run.
-    pub fn model(&self, name: &str, point: usize) -> Result<Model, Error> {
+    /// Returns a model of the front. `name` is the name of the run in the model's provenance.
+    pub fn model(&self, name: &str, model_id: ModelId) -> Result<Model, Error> {
         let Self {
             info,
             front,
@@ -184,12 +187,12 @@ impl Run {
         } = self;
         let Some((intercept, coefficients)) = front
             .params
-            .get(point)
+            .get(model_id.index())
             .and_then(|params| params.split_last())
         else {
             return Err(Error::usage(format!(
-                "there is no point {point}; the front has the points 0 to {}",
-                front.len().saturating_sub(1)
+                "the front has no model {model_id}; choose one of 1 to {}",
+                front.len()
             )));
         };
         let reading = match (&info.read, Known::named(&info.source)?) {
@@ -197,7 +200,7 @@ impl Run {
             (None, Some(known)) => known.reading(),
             (None, None) => Reading::default(),
         };
-        let calibration = self.calibration(Some(point));
+        let calibration = self.calibration(Some(model_id));
         let names = encoding.schema().feature_names();
         let coefficients = names.into_iter().zip(coefficients.iter().copied());
         let values = front.names.iter().zip(&front.columns);
@@ -207,11 +210,15 @@ impl Run {
             calibration,
             encoding.clone(),
             reading,
-            Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
+            Ordered(
+                values
+                    .map(|(n, c)| (n.clone(), c[model_id.index()]))
+                    .collect(),
+            ),
             Provenance {
                 run: name.into(),
-                point,
-                points: front.len(),
+                model_id,
+                models: front.len(),
                 source: info.source.clone(),
                 program: info.program.clone(),
                 solver: info.solver.name().into(),
@@ -224,12 +231,12 @@ impl Run {
         model.map_err(|e| Error::file(Path::new(name), e))
     }
 
-    /// How the scores of a model become probabilities; those of the unmitigated model for `None`. Runs that do
-    /// not say so have a slope of 1 and an intercept of 0.
-    pub fn calibration(&self, point: Option<usize>) -> Calibration {
-        let value = |name: &str| match point {
+    /// How the scores of a model become probabilities; `None` means the unmitigated model. Runs
+    /// without calibration have a slope of 1 and an intercept of 0.
+    pub fn calibration(&self, model_id: Option<ModelId>) -> Calibration {
+        let value = |name: &str| match model_id {
             None => self.info.unmitigated.values.get(name).copied().flatten(),
-            Some(point) => self.front.column(name)?.get(point).copied().flatten(),
+            Some(id) => self.front.column(name)?.get(id.index()).copied().flatten(),
         };
         match (value(calibration::SLOPE), value(calibration::INTERCEPT)) {
             (Some(slope), Some(intercept)) => Calibration { slope, intercept },
@@ -237,15 +244,15 @@ impl Run {
         }
     }
 
-    /// What the page of the run shows. `name` is what it calls the run.
+    /// The data of the run's report, which calls the run `name`.
     pub fn page(&self, name: &str) -> Result<PageData, Error> {
         page::data(self, name)
     }
 }
 
-/// The model of a point of the front in a run folder; of a state it is the newest front.
-pub fn model_of(folder: &Path, point: usize) -> Result<Model, Error> {
-    Run::read(folder)?.model(&run_name(folder), point)
+/// Returns a model of the front in a run folder, or of the newest front in the state of a stream.
+pub fn model_of(folder: &Path, model_id: ModelId) -> Result<Model, Error> {
+    Run::read(folder)?.model(&run_name(folder), model_id)
 }
 
 fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, Error> {

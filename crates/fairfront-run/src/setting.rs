@@ -9,12 +9,12 @@ settings! {
     CONFIDENCE = Name::new("confidence");
     EXACT = Name::new("exact");
     FRONT_IN = Name::new("front_in");
-    ID = Name::new("id");
+    MODEL_ID = Name::new("model_id");
     SOLVER = Name::new("solver");
     MOST = Name::new("most");
     OBJECTIVE = Name::new("objective");
     PENALTY = Name::new("penalty");
-    POINTS = Name::new("points");
+    MODELS = Name::new("models");
     POLISH = Name::new("polish");
     PRESET = Name::new("preset");
     REFERENCE = Name::new("reference");

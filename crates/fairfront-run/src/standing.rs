@@ -1,4 +1,4 @@
-//! What fronts are worth on the rows at hand, in what they are judged by.
+//! Values of fronts on the current rows, in the objectives or measures by which they are judged.
 
 use fairfront_core::{Costs, Counts, FairProblem, Measure, Objective, Points};
 use fairfront_data::{Encoded, Part};
@@ -6,23 +6,24 @@ use fairfront_data::{Encoded, Part};
 use crate::measured::SplitValues;
 use crate::{Error, FrontIn, JudgedInfo, judge};
 
-/// What fronts are judged by, on the rows at hand.
+/// Values of fronts on the current rows.
 #[derive(Debug, Clone)]
 pub struct Standing {
     /// Names of the objectives or measures.
     pub names: Vec<String>,
-    /// Values of the front, one of each name to a point.
+    /// Values of the front, one per name and model.
     pub front: Vec<f64>,
-    /// The same of the earlier front; empty where there is none.
+    /// The same values for the earlier front; empty if there is none.
     pub earlier: Vec<f64>,
-    /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
-    /// model at all, and to twice what the unmitigated model has of the others.
+    /// The reference point of the box in which fronts are measured: the loss without a model, and
+    /// twice the unmitigated model's value of each other name. It grows if the front itself lies
+    /// beyond it.
     pub reference: Vec<f64>,
 }
 
 impl Standing {
-    /// Of a front that was measured, objectives given by their names and their values where all
-    /// parameters are 0, and of the points of an earlier front.
+    /// From a measured front, the names of its objectives with their values at zero parameters, and
+    /// the models of an earlier front.
     pub(crate) fn new(
         problem: &FairProblem,
         encoded: &Encoded,
@@ -47,7 +48,7 @@ impl Standing {
             }
         };
         let m = names.len();
-        // The unmitigated model is the last.
+        // The unmitigated model is last.
         let unmitigated = front.split_off(front.len().saturating_sub(m));
         let of_front = |i: usize| front.iter().skip(i).step_by(m.max(1)).copied();
         let bound = |i: usize| match i {
@@ -70,8 +71,8 @@ impl Standing {
     }
 }
 
-/// The error rate of deciding equally about all rows, on training and validation rows; with the costs of the
-/// first objective.
+/// The error rate of the same decision for all rows, on training and validation rows, with the
+/// costs of the first objective.
 fn least_error(problem: &FairProblem, encoded: &Encoded) -> Result<f64, Error> {
     let (mut negative, mut positive) = (0.0, 0.0);
     for part in [Part::Train, Part::Validation] {

@@ -1,37 +1,37 @@
-//! The part of `run.json` about the stream whose rows a front follows.
+//! The part of `run.json` about a stream.
 
 use fairfront_data::Dropped;
 use serde::{Deserialize, Serialize};
 
-/// Which rows a front stands on.
+/// The rows that a front is fitted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// All of them.
+    /// All rows.
     All,
-    /// The last ones, so many.
+    /// The given number of last rows.
     Window(usize),
-    /// A uniform sample of so many.
+    /// A uniform sample of the given size.
     Reservoir(usize),
 }
 
-/// What a stream has come to, as its `run.json` says it.
+/// The progress of a stream, as stored in `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamInfo {
-    /// Batches so far.
+    /// Number of batches so far.
     pub batches: u64,
-    /// The batch that the front was found with; those after it could not update it.
+    /// The last batch that updated the front; later ones could not.
     pub updated: u64,
-    /// Rows so far, dropped and rejected ones counted.
+    /// Number of rows so far, including dropped and rejected ones.
     pub rows: u64,
-    /// Rows in use so far.
+    /// Number of rows used so far.
     pub used: u64,
-    /// Rows that were set aside.
+    /// Number of rows that were set aside.
     pub rejected: u64,
     /// Why rows were dropped, and how many; a row may count under several reasons.
     pub dropped: Vec<Dropped>,
-    /// Which rows are kept.
+    /// The rows that are kept.
     pub keep: Keep,
-    /// How many these are.
+    /// Number of rows kept.
     pub kept: usize,
 }

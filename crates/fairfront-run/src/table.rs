@@ -1,4 +1,4 @@
-//! The table of a front: `front.parquet`, one row a point.
+//! The table of a front: `front.parquet`, one row per model.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,24 +16,24 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::Error;
 
-/// The numbers of a front, column by column; `None` where a measure cannot be given.
+/// The numbers of a front, column by column; `None` if a measure is undefined.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrontTable {
     /// Column names: `objective.NAME`, `SPLIT.objective.NAME`, `SPLIT.MEASURE`.
     pub names: Vec<String>,
-    /// One vector a column, one number a point.
+    /// One vector per column, one number per model.
     pub columns: Vec<Vec<Option<f64>>>,
-    /// Parameters of each point, the intercept last.
+    /// Parameters of each model, the intercept last.
     pub params: Vec<Vec<f64>>,
 }
 
 impl FrontTable {
-    /// Number of points.
+    /// Number of models.
     pub fn len(&self) -> usize {
         self.params.len()
     }
 
-    /// Whether there is no point.
+    /// Whether there are no models.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
@@ -55,7 +55,7 @@ impl FrontTable {
         while let Some(mut column) = rows.next_column()? {
             match column.untyped() {
                 ColumnWriter::Int64ColumnWriter(ids) => {
-                    let values: Vec<i64> = (0..self.len() as i64).collect();
+                    let values: Vec<i64> = (1..=self.len() as i64).collect();
                     ids.write_batch(&values, None, None)?;
                 }
                 ColumnWriter::DoubleColumnWriter(doubles) => {
@@ -88,14 +88,14 @@ impl FrontTable {
         Ok(())
     }
 
-    /// `id`, one optional double a column, and the parameters as a list.
+    /// `model_id`, one optional double per column, and the parameters as a list.
     fn schema(&self) -> parquet::errors::Result<TypePtr> {
         use parquet::basic::{LogicalType, Repetition, Type as Physical};
         let field = |name: &str, physical, repetition| -> parquet::errors::Result<TypePtr> {
             let built = Type::primitive_type_builder(name, physical);
             Ok(Arc::new(built.with_repetition(repetition).build()?))
         };
-        let mut fields = vec![field("id", Physical::INT64, Repetition::REQUIRED)?];
+        let mut fields = vec![field("model_id", Physical::INT64, Repetition::REQUIRED)?];
         for name in &self.names {
             fields.push(field(name, Physical::DOUBLE, Repetition::OPTIONAL)?);
         }
@@ -116,20 +116,20 @@ impl FrontTable {
         Ok(Arc::new(schema))
     }
 
-    /// The table in the bytes of a file; the path only says which.
+    /// Parses the bytes of a file; `path` is used only in error messages.
     pub(crate) fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
-        let damaged =
-            |why: String| Error::file(path, format!("the file is damaged ({why}); fit again"));
+        let corrupted =
+            |why: String| Error::file(path, format!("the file is corrupted ({why}); fit again"));
         let table = guarded(|| Self::read_from(Bytes::from(bytes)));
-        let table = table.ok_or_else(|| damaged("its pages contradict each other".into()))?;
-        let table = table.map_err(|e| damaged(e.to_string()))?;
+        let table = table.ok_or_else(|| corrupted("its pages are inconsistent".into()))?;
+        let table = table.map_err(|e| corrupted(e.to_string()))?;
         match table
             .columns
             .iter()
             .all(|column| column.len() == table.len())
         {
             true => Ok(table),
-            false => Err(damaged("its columns differ in length".into())),
+            false => Err(corrupted("its columns differ in length".into())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is to be solved, and by which solver.
+//! The problem to solve and the solver to use.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use crate::rest::{LeftOut, Rest};
 use crate::setting::OBJECTIVE;
 use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, judge, penalty, warm};
 
-/// A problem with the solver that is to work on it.
+/// A problem with its solver.
 pub(crate) struct Task {
     pub(crate) problem: FairProblem,
     pub(crate) names: Vec<String>,
     pub(crate) definitions: Vec<String>,
     pub(crate) at_zero: Vec<f64>,
-    /// The penalty of losses that set none themselves; `None` if there are no such losses.
+    /// The penalty of losses that do not set their own; `None` if there are no such losses.
     pub(crate) penalty: Option<PenaltyInfo>,
     pub(crate) candidate: SolverChoice,
     pub(crate) reason: Option<String>,
 }
 
 impl Task {
-    /// Says before any work what would be in vain, and chooses the penalty.
+    /// Reports problems before any work, and chooses the penalty.
     pub(crate) fn new(
         encoded: &Encoded,
         request: &FitRequest,
@@ -38,7 +38,7 @@ impl Task {
         stop: &StopSignal,
     ) -> Result<Self, Error> {
         let train = encoded.part(Part::Train);
-        // Wrong objectives and rows are errors before the penalty is chosen.
+        // Invalid objectives and rows are errors before the penalty is chosen.
         let objectives = parse_objectives(&request.objectives, train.schema(), custom, None)?;
         check(&objectives, request.loss_alone, train)?;
         let own = |text: &String| custom.iter().any(|own| own.name() == *text);
@@ -50,7 +50,7 @@ impl Task {
         Self::with_penalty(encoded, request, custom, penalty)
     }
 
-    /// The same with a penalty that is known.
+    /// Like [`new`](Self::new), with a known penalty.
     pub(crate) fn with_penalty(
         encoded: &Encoded,
         request: &FitRequest,
@@ -68,9 +68,10 @@ impl Task {
         for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
             if !meaningful {
                 return Err(Error::data(say![
-                    "{name} compares groups, but the training rows it is about have fewer than two of them";
+                    "{name} compares groups, but the training rows that it counts have fewer than \
+                     two of them";
                     "choose another ", SPLIT;
-                    "leave the objective out"
+                    "remove the objective"
                 ]));
             }
         }
@@ -87,10 +88,10 @@ impl Task {
         })
     }
 
-    /// The model that ignores fairness, if it is not the one that minimizes the first objective: the smooth
-    /// error rate fits small tables too closely whatever its penalty, and the log loss does not.
+    /// The unmitigated model, unless it is the one that minimizes the first objective. The smooth
+    /// error rate overfits small tables at any penalty, and the log loss does not.
     ///
-    /// After a stop it is the model that the solver started from, if there is one.
+    /// After a stop, it is the model that the solver started from, if there is one.
     pub(crate) fn unmitigated(
         &self,
         train: &Dataset,
@@ -108,7 +109,7 @@ impl Task {
         let points = match penalty::logistic_model(train, penalty.chosen, stop) {
             Ok(points) => points,
             Err(error) if error.is_stopped() => {
-                // The first start minimizes the log loss, unless errors of unequal costs moved it.
+                // The first start minimizes the log loss, unless unequal error costs shifted it.
                 let shift = first.and_then(Objective::stand_in).map_or(0.0, |s| s.shift);
                 let Some(starts) = starts.filter(|_| shift == 0.0) else {
                     rest.leave_out(LeftOut::UnmitigatedModel);
@@ -125,7 +126,7 @@ impl Task {
         }))
     }
 
-    /// Brings an earlier front up to date.
+    /// Updates an earlier front.
     pub(crate) fn update(
         &self,
         train: &Dataset,
@@ -139,14 +140,14 @@ impl Task {
         points.push(&earlier.unmitigated);
         earlier.front.iter().for_each(|point| points.push(point));
         let solver = &candidate.solver;
-        let (mut starts, mut notice) = (None, None);
+        let (mut starts, mut diagnostic) = (None, None);
         if let Some(old) = &earlier.starts {
             let lambda = self.penalty.as_ref().map(|penalty| penalty.chosen);
             let given = (problem, train, lambda);
-            (starts, notice) = warm::starts(given, &**solver, Some(old), observer)?;
+            (starts, diagnostic) = warm::starts(given, &**solver, Some(old), observer)?;
             let new = starts.iter().flat_map(Points::iter);
             new.for_each(|point| points.push(point));
-            // Where there are none on these rows, those of before wait for others.
+            // Without starts on these rows, keep the previous ones for later rows.
             starts = starts.or_else(|| earlier.starts.clone());
         }
         let mut outcome = solver.update(problem, &points, earlier.updates, observer)?;
@@ -159,27 +160,26 @@ impl Task {
         Ok(Solved {
             outcome,
             polish: info,
-            notice,
+            diagnostic,
             starts,
         })
     }
 }
 
-/// Whether the penalty of a run has an effect with this loss: on the loss itself, or, for the error rate, on
-/// the unmitigated model.
+/// Whether the penalty of a run affects this loss or, for the error rate, the unmitigated model.
 fn penalty_matters(loss: &str) -> Option<()> {
     let sets_its_own = sets_penalty(loss)?;
     let is_log_loss = loss.trim_start().starts_with("log_loss");
     (!(is_log_loss && sets_its_own)).then_some(())
 }
 
-/// The first solver that suits, and why where others were named.
+/// The first solver that suits the problem, and the reason if there are several.
 fn choose<'a>(
     candidates: &'a [SolverChoice],
     problem: &FairProblem,
 ) -> Result<(&'a SolverChoice, Option<String>), Error> {
     let Some((last, others)) = candidates.split_last() else {
-        return Err(Error::usage("name a solver"));
+        return Err(Error::usage("there is no solver; choose one"));
     };
     let mut why_not = Vec::new();
     for candidate in others {
@@ -215,7 +215,7 @@ fn check(
                 let objective = format!("demographic_parity({})", attribute.name);
                 say!["add ", OBJECTIVE.is(objective)]
             }
-            None => say!["name a sensitive column with ", SENSITIVE],
+            None => say!["choose a sensitive column with ", SENSITIVE],
         });
         return Err(Error::usage(message));
     }
@@ -225,7 +225,9 @@ fn check(
             .any(|other| other.name() == objective.name())
         {
             let name = objective.name();
-            return Err(Error::usage(format!("the objective {name} is named twice")));
+            return Err(Error::usage(format!(
+                "the objective {name} is given twice; remove one"
+            )));
         }
     }
     let [negatives, positives] = Counts::of(train, None)?.rows[0];
@@ -236,8 +238,8 @@ fn check(
             _ => "positive",
         };
         return Err(Error::data(say![
-            "all {n} training rows are {class}; nothing can be learned from them: choose another ",
-            either([SPLIT, TARGET])
+            "all {n} training rows are {class}, so a model cannot be fitted";
+            "choose another ", either([SPLIT, TARGET])
         ]));
     }
     Ok(())

@@ -1,33 +1,33 @@
-//! Where solvers of objectives that are not convex start from: the exact front of covariances.
+//! Starting models for nonconvex objectives: the exact front of covariances.
 
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, LogLoss, MOST_DENSE, Objective, Points, Problem,
+    Condition, Covariance, Dataset, FairProblem, LogLoss, MOST_DENSE, Objective, Points, Problem,
     predictor_of, say,
 };
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_solve::{Observer, Solver, Suits, Trace};
 
 use crate::Error;
 
-/// Points of the starting list.
+/// Number of starting models.
 const POINTS: usize = 64;
-/// What their losses may be above that front, as a share of the loss at 0.
+/// How far their losses may be above that front, as a share of the loss at 0.
 const TOLERANCE: f64 = 1e-6;
-/// With several attributes: how far apart they may be, as a share of the objectives' ranges.
+/// With several attributes, the largest allowed hole, as a share of the objectives' ranges.
 const HOLE: f64 = 0.3;
 
-/// The exact front between the log loss and the covariances of the score with the attributes that the
-/// objectives compare, the unmitigated model first; `None` where the solver or the objectives have no
-/// use for it. Where it cannot be computed, a notice says so. That of other rows, where there is one, is
-/// brought up to date.
+/// The exact front between the log loss and the covariances of the score with the attributes that
+/// the objectives compare, the unmitigated model first. `None` if the solver or the objectives do
+/// not need it. If it cannot be computed, there is a note. A front of other rows is updated, if
+/// there is one.
 pub(crate) fn starts(
     (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
     solver: &dyn Solver,
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
-) -> Result<(Option<Points>, Option<Notice>), Error> {
+) -> Result<(Option<Points>, Option<Diagnostic>), Error> {
     let mut fair = problem.objectives().skip(1);
     let by_covariance = fair.all(|o| o.squares().is_some()) && problem.temperature().is_none();
     if by_covariance || problem.n_objectives() == 1 || !solver.takes_starts() {
@@ -41,14 +41,14 @@ pub(crate) fn starts(
     }
     let lambda = penalty.unwrap_or(LogLoss::default().lambda);
     let mut objectives: Vec<Arc<dyn Objective>> = vec![Arc::new(LogLoss { lambda })];
-    // With very many parameters such a front takes longer than all else; the model that minimises the
-    // log loss alone has to do.
+    // With very many parameters, such a front takes longer than everything else, so only the model
+    // that minimizes the log loss is used.
     if problem.n_params() > MOST_DENSE {
         attributes.clear();
     }
     for index in attributes {
         let attribute = &train.schema().attributes[index];
-        let covariance = Covariance::new(Kind::DisparateImpact, index, attribute);
+        let covariance = Covariance::new(Condition::All, index, attribute);
         objectives.push(Arc::new(covariance));
     }
     let predictor = predictor_of(train.schema());
@@ -59,7 +59,7 @@ pub(crate) fn starts(
         hole: HOLE,
         proofs: false,
     };
-    // These fronts are of the log loss; errors of unequal costs move the threshold of each model.
+    // These fronts are for the log loss; unequal error costs move the threshold of each model.
     let shift = problem
         .objectives()
         .next()
@@ -83,15 +83,15 @@ pub(crate) fn starts(
         Err(error) if error.is_stopped() => Err(error),
         Err(why) => {
             let message = say![
-                "there is no front of covariances to start from: ",
+                "the front of covariances to start from cannot be computed: ",
                 why.message()
             ];
-            Ok((None, Some(Notice::info(message))))
+            Ok((None, Some(Diagnostic::note(message))))
         }
     }
 }
 
-/// The same models with this added to their intercepts, which come last.
+/// Adds `shift` to the intercepts of models, which come last.
 fn moved(points: &Points, shift: f64) -> Points {
     if shift == 0.0 {
         return points.clone();

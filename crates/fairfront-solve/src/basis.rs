@@ -1,4 +1,4 @@
-//! Directions made orthogonal to each other by Gram and Schmidt, in the inner product of a preconditioner.
+//! Gram–Schmidt orthogonalization of directions, in the inner product of a preconditioner.
 
 use fairfront_core::Preconditioner;
 
@@ -22,9 +22,10 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Adds the gradient of an affine function and its value. A gradient that depends on the others is left out: one
-    /// whose squared length falls to the share `least` or below when their directions are removed. Returns the
-    /// coefficients of the gradient on the axes, the last of which is new.
+    /// Adds the gradient of an affine function and its value. A gradient that depends on the others
+    /// is skipped: one whose squared length falls to the share `least` or below when their
+    /// directions are removed. Returns the coefficients of the gradient on the axes, the last of
+    /// which is new.
     pub(crate) fn push(
         &mut self,
         preconditioner: &Preconditioner,
@@ -39,7 +40,7 @@ impl Basis {
         };
         let before = dot(&direction, &stepped(&direction));
         let mut parts = vec![0.0; self.axes.len()];
-        // Twice, because once loses digits.
+        // Twice, because a single pass loses digits.
         for _ in 0..2 {
             for (axis, sum) in self.axes.iter().zip(&mut parts) {
                 let part = dot(&direction, &axis.step);
@@ -63,7 +64,7 @@ impl Basis {
         })
     }
 
-    /// Removes from a gradient its parts along the axes.
+    /// Removes the components of a gradient along the axes.
     pub(crate) fn project_gradient(&self, gradient: &mut [f64]) {
         for axis in &self.axes {
             let part = dot(gradient, &axis.step);
@@ -71,7 +72,7 @@ impl Basis {
         }
     }
 
-    /// Removes from a step its parts that change the functions of the axes.
+    /// Removes the components of a step that change the functions of the axes.
     pub(crate) fn project_step(&self, step: &mut [f64]) {
         for axis in &self.axes {
             let part = dot(step, &axis.direction);
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_move_to_where_all_functions_are_zero_and_stay_there() {
+    fn steps_reach_zeros_of_all_functions_and_stay_there() {
         let preconditioner = Preconditioner::Diagonal(vec![1.0, 0.5, 4.0, 2.0]);
         let gradients = [
             vec![1.0, 1.0, 0.0, 0.0],
@@ -114,7 +115,11 @@ mod tests {
                     .all(|(m, g)| (m - g).abs() < 1e-14)
             );
         }
-        assert_eq!(basis.axes.len(), 2, "the second depends on the first");
+        assert_eq!(
+            basis.axes.len(),
+            2,
+            "the second gradient depends on the first"
+        );
         for axis in &basis.axes {
             add(&mut x, -axis.value, &axis.step);
         }

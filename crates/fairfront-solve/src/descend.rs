@@ -5,28 +5,31 @@ use crate::Error;
 use crate::checkpoint::exact;
 use crate::outcome::{Counters, StopSignal};
 
-/// Steps of a descent at most.
+/// Maximum number of steps of a descent.
 const DESCENT: usize = 1_000;
-/// The same for a square, of which only a point near 0 is wanted.
+/// Maximum for a square, where a point near 0 is good enough.
 const SQUARE_DESCENT: usize = 100;
-/// Steps in a row that bring next to nothing, after which a descent that need not be precise ends.
+/// A descent that need not be precise ends after this many consecutive steps with almost no
+/// progress.
 const IDLE: usize = 3;
 
-/// What can be minimised.
+/// A function that can be minimized.
 pub(crate) trait Function {
     fn value(&self, x: &[f64], counters: &mut Counters) -> Result<f64, Error>;
     fn gradient(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error>;
-    /// Whether it is a square: its minimum along a step is known, and only a point near 0 is wanted.
+    /// Whether this is a square: its minimum along a step is known, and a point near 0 is good
+    /// enough.
     fn is_square(&self) -> bool {
         false
     }
-    /// It is good enough when several steps in a row lower it by less than this share.
+    /// The descent may end when several consecutive steps lower the function by less than this
+    /// share.
     fn precision(&self) -> f64 {
         0.0
     }
 }
 
-/// One objective alone, with all rows.
+/// A single objective on all rows.
 struct One<'a> {
     problem: &'a dyn Problem,
     objective: usize,
@@ -54,7 +57,7 @@ impl Function for One<'_> {
     }
 }
 
-/// Minimises one objective from a point.
+/// Minimizes one objective from a point.
 pub(crate) fn descend(
     problem: &dyn Problem,
     objective: usize,
@@ -66,18 +69,18 @@ pub(crate) fn descend(
     let one = One {
         problem,
         objective,
-        // One of many minima need not be known to the last digit.
+        // A local minimum of a nonconvex objective need not be exact to the last digit.
         precision: match problem.convex_below(objective) {
             Some(_) => 0.0,
             None => 1e-6,
         },
     };
-    Ok(minimise(&one, from, preconditioner, counters, stop)?.0)
+    Ok(minimize(&one, from, preconditioner, counters, stop)?.0)
 }
 
-/// Minimizes the first objective from a point near its minimum, until several steps in a row lower it by
-/// less than this share. No matrix is made but that of the preconditioner, so that any number of parameters is
-/// fine.
+/// Minimizes the first objective from a point near its minimum, until several consecutive steps
+/// lower it by less than this share. The only matrix is that of the preconditioner, so any number
+/// of parameters is possible.
 pub fn minimize_loss(
     problem: &dyn Problem,
     near: &[f64],
@@ -94,12 +97,12 @@ pub fn minimize_loss(
         objective: 0,
         precision,
     };
-    Ok(minimise(&first, near, preconditioner, &mut counters, stop)?.0)
+    Ok(minimize(&first, near, preconditioner, &mut counters, stop)?.0)
 }
 
-/// Minimises a function from a point: limited-memory BFGS whose first guess at the curvature is the
-/// preconditioner. Returns what the last step promised, too.
-pub(crate) fn minimise(
+/// Minimizes a function from a point, by limited-memory BFGS whose initial curvature is the
+/// preconditioner. Also returns the decrease that the last step promised.
+pub(crate) fn minimize(
     function: &dyn Function,
     from: &[f64],
     preconditioner: &Preconditioner,
@@ -122,7 +125,8 @@ pub(crate) fn minimise(
         let mut step = memory.step(&g, preconditioner);
         let mut decrease = dot(&step, &g);
         if decrease.is_nan() || decrease <= 0.0 {
-            // The memory is of no use here; the preconditioner alone always goes down.
+            // The memory does not help here; the preconditioner alone always gives a descent
+            // direction.
             memory = Memory::default();
             step = memory.step(&g, preconditioner);
             decrease = dot(&step, &g);
@@ -137,7 +141,7 @@ pub(crate) fn minimise(
             1.0
         };
         let mut found = None;
-        // Half of an infinite length is infinite: such a step never ends.
+        // Halving an infinite length would never end.
         while length > 1e-12 && length.is_finite() {
             let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
             let there = function.value(&trial, counters)?;
@@ -164,16 +168,16 @@ pub(crate) fn minimise(
     Ok((x, promised))
 }
 
-/// The last moves and what they did to the gradient.
+/// The last moves and the changes of the gradient along them.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// Move, change of the gradient, and one over their product.
+    /// Move, change of the gradient, and the inverse of their product.
     #[serde(with = "exact")]
     pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
 }
 
 impl Memory {
-    /// Pairs kept.
+    /// Maximum number of pairs.
     const MOST: usize = 20;
 
     pub(crate) fn learn(&mut self, x: &[f64], new_x: &[f64], g: &[f64], new_g: &[f64]) {
@@ -182,7 +186,7 @@ impl Memory {
         };
         let (s, y) = (difference(new_x, x), difference(new_g, g));
         let product = dot(&s, &y);
-        // Only where the curvature is positive beyond rounding.
+        // Only if the curvature is positive beyond rounding.
         if product > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
             if self.pairs.len() == Self::MOST {
                 self.pairs.remove(0);
@@ -207,7 +211,7 @@ impl Memory {
         }
         preconditioner.step(&mut q);
         if let Some((_, y, rho)) = self.pairs.last() {
-            // The preconditioner may be out of scale where the function is not the one it was made for.
+            // The preconditioner may have the wrong scale if it was made for another function.
             let mut stepped = y.clone();
             preconditioner.step(&mut stepped);
             let scale = 1.0 / (rho * dot(y, &stepped));

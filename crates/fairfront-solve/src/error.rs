@@ -1,27 +1,27 @@
-/// What can go wrong in a solver.
+/// An error of a solver.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting that cannot be right.
+    /// A setting has an invalid value.
     #[error("{setting} is {value}; it must be {rule}")]
     Setting {
-        /// Its name.
+        /// Name of the setting.
         setting: &'static str,
-        /// What was given.
+        /// The value that was passed.
         value: String,
-        /// What was asked of it.
+        /// The rule that it violates.
         rule: String,
     },
-    /// A problem that has no front.
+    /// The problem has no front.
     #[error("{0}")]
     Problem(String),
-    /// A checkpoint that cannot be gone on from.
+    /// A checkpoint from which a solver cannot resume.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(String),
     /// The problem could not be evaluated.
     #[error(transparent)]
     Evaluation(#[from] fairfront_core::Error),
-    /// Values that are no points.
+    /// Values that are not points.
     #[error(transparent)]
     Values(#[from] fairfront_pareto::Error),
 }

@@ -10,13 +10,14 @@ use crate::{Error, MOST_OBJECTIVES, Remainder};
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
 
-/// A covariance below this share of [`RootFacet::root_size`](fairfront_core::RootFacet::root_size) is 0 to rounding: sums over n rows are off
-/// by about √n roundings of 1e-16, and no sample shows a dependence as small as that.
+/// A covariance below this share of [`RootFacet::root_size`](fairfront_core::RootFacet::root_size)
+/// is 0 to rounding: sums over n rows are off by about √n roundings of 1e-16, and a dependence this
+/// small is invisible in any sample.
 const ROUNDING: f64 = 1e-12;
 
-/// For each objective whether the model at the first of these points has none of it to speak of: it
-/// is made of covariances, and they are 0 to rounding.
-pub fn none_to_speak_of(problem: &dyn Problem, unmitigated: &Front) -> Result<Vec<bool>, Error> {
+/// For each objective, whether it is negligible for the model at the first of these points: it is
+/// made of covariances, and all of them are 0 to rounding.
+pub fn already_zero(problem: &dyn Problem, unmitigated: &Front) -> Result<Vec<bool>, Error> {
     let at = |i: usize| {
         let rounding = rounding(problem, i, unmitigated.points.get(0))?;
         Ok(problem.n_roots(i) > 0 && unmitigated.value(0)[i] <= rounding * rounding)
@@ -24,7 +25,7 @@ pub fn none_to_speak_of(problem: &dyn Problem, unmitigated: &Front) -> Result<Ve
     (0..problem.n_objectives()).map(at).collect()
 }
 
-/// What a covariance of an objective has to exceed at a point to be more than rounding.
+/// The size above which a covariance of an objective is more than rounding at a point.
 fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f64, Error> {
     Ok(match problem.n_roots(objective) {
         0 => 0.0,
@@ -32,28 +33,29 @@ fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f6
     })
 }
 
-/// What every solver stands on: the unmitigated model, and what follows from its values.
+/// The starting point of every solver: the unmitigated model and quantities derived from its
+/// values.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Ground {
-    /// The minimiser of the first objective alone.
+    /// The minimizer of the first objective alone.
     pub(crate) unmitigated: Front,
-    /// The value at x = 0 for the loss, and 1.1 times that of the unmitigated model for the
-    /// others: a box that holds the front.
+    /// The value at x = 0 for the loss, and for the others 1.1 times the larger of their values at
+    /// x = 0 and at the unmitigated model: a box that contains the front.
     #[serde(with = "exact")]
     pub(crate) reference: Vec<f64>,
-    /// Below these, objectives count as 0.
+    /// Objectives at or below these values count as 0.
     #[serde(with = "exact")]
     pub(crate) zeros: Vec<f64>,
-    /// The objectives that the unmitigated model has none of to speak of.
+    /// The objectives that are negligible for the unmitigated model.
     pub(crate) fair: Vec<bool>,
-    /// Those of them whose covariances do not move with the parameters beyond rounding either.
+    /// Those of them whose covariances also do not change with the parameters beyond rounding.
     pub(crate) fixed: Vec<bool>,
 }
 
 impl Ground {
-    /// Finds the minimiser, where the problem does not know it by descent with this preconditioner; from a
-    /// point near it where one is known. Fails if a stop comes before it is found and rows are many: a
-    /// point on the way to it is not a model.
+    /// Finds the minimizer. If the problem cannot compute it, this descends with this
+    /// preconditioner, from `near` if it is known. Fails if a stop comes before the minimizer is
+    /// found and there are many rows: an intermediate point is not a model.
     pub(crate) fn find(
         problem: &dyn Problem,
         near: Option<&[f64]>,
@@ -66,7 +68,7 @@ impl Ground {
         let over = Remainder::new(problem, stop.clone()).signal(LANES);
         let descend = |from: &[f64], counters: &mut Counters| {
             let found = descend(problem, 0, from, preconditioner, counters, stop)?;
-            // The start of any other descent is a model already: the minimum of a convex loss.
+            // Any other descent starts at the minimum of a convex loss, which is already a model.
             match over.is_set() && problem.convex_below(0).is_some() {
                 true => Err(Error::Evaluation(fairfront_core::Error::Stopped)),
                 false => Ok(found),
@@ -87,7 +89,7 @@ impl Ground {
         Self::on(problem, unmitigated, counters)
     }
 
-    /// What follows from an unmitigated model that is known.
+    /// Derives everything from a known unmitigated model.
     pub(crate) fn on(
         problem: &dyn Problem,
         mut unmitigated: Front,
@@ -96,7 +98,7 @@ impl Ground {
         check(problem)?;
         if !unmitigated.values.iter().all(|v| v.is_finite()) {
             return Err(Error::Problem(
-                "the objectives are not finite at the minimum of the first one".into(),
+                "the objectives are not finite at the minimum of the first objective".into(),
             ));
         }
         let (m, n) = (problem.n_objectives(), problem.n_params());
@@ -104,7 +106,7 @@ impl Ground {
         counters.evaluations += 1;
         let mut reference = vec![0.0; m];
         let mut zeros = vec![0.0; m];
-        let fair = none_to_speak_of(problem, &unmitigated)?;
+        let fair = already_zero(problem, &unmitigated)?;
         let mut fixed = vec![false; m];
         let x = unmitigated.points.get(0);
         for i in 0..m {
@@ -130,7 +132,7 @@ impl Ground {
                         });
             }
         }
-        // Noise is no axis to spread points along; beyond its size something is there.
+        // Points must not spread along an axis of noise; values above its size are significant.
         for i in (0..m).filter(|i| fair[*i]) {
             unmitigated.values[i] = unmitigated.values[i].min(0.0);
             reference[i] = reference[i].max(1.1 * zeros[i]);
@@ -144,13 +146,13 @@ impl Ground {
         })
     }
 
-    /// Whether the unmitigated model is the whole front: there is nothing to trade the loss for.
+    /// Whether the unmitigated model is the whole front, because there is nothing to trade off.
     pub(crate) fn is_all(&self) -> bool {
         self.fair[1..].iter().all(|fair| *fair)
     }
 
-    /// What changes of the loss are compared with: its value at x = 0, or at its minimum where that
-    /// is of larger size.
+    /// The scale for changes of the loss: its value at x = 0 or at its minimum, whichever is larger
+    /// in size.
     pub(crate) fn loss_scale(&self) -> f64 {
         let scale = self.reference[0].abs();
         let scale = scale.max(self.unmitigated.values[0].abs());
@@ -167,7 +169,7 @@ impl Ground {
         held.fold(0, |bits, i| bits | 1 << i)
     }
 
-    /// Evaluates new points and joins them to a list; what is dominated leaves it.
+    /// Evaluates new points and adds them to a list; dominated points are dropped.
     pub(crate) fn join(
         &self,
         problem: &dyn Problem,
@@ -179,8 +181,8 @@ impl Ground {
         self.merge(list, &new)
     }
 
-    /// New points with their values; what is not finite is counted and left out. Where the
-    /// unmitigated model has nothing but rounding, rounding is 0.
+    /// New points with their values; points that are not finite are counted and dropped. If an
+    /// objective of the unmitigated model is 0 to rounding, values at rounding level become 0.
     pub(crate) fn evaluate(
         &self,
         problem: &dyn Problem,
@@ -204,7 +206,8 @@ impl Ground {
         Ok(all)
     }
 
-    /// The values of a point, rounding as 0 where the unmitigated model has nothing else.
+    /// The values of a point; rounding becomes 0 if the objective is negligible for the unmitigated
+    /// model.
     pub(crate) fn quiet(&self, values: &[f64]) -> impl Iterator<Item = f64> {
         let of = |(i, value): (usize, &f64)| match self.fair[i] && *value <= self.zeros[i] {
             true => value.min(0.0),
@@ -213,7 +216,7 @@ impl Ground {
         values.iter().enumerate().map(of)
     }
 
-    /// Joins evaluated points to a list; what is dominated leaves it.
+    /// Adds evaluated points to a list; dominated points are dropped.
     pub(crate) fn merge(&self, list: Front, new: &Front) -> Result<Front, Error> {
         let mut all = list;
         new.points.iter().for_each(|point| all.points.push(point));
@@ -221,14 +224,15 @@ impl Ground {
         self.nondominated(&all)
     }
 
-    /// The points of a list that no other dominates.
+    /// The points of a list that no other point dominates.
     pub(crate) fn nondominated(&self, list: &Front) -> Result<Front, Error> {
         Ok(list.select(&self.best(list)?))
     }
 
-    /// Their positions.
+    /// The positions of these points.
     pub(crate) fn best(&self, list: &Front) -> Result<Vec<usize>, Error> {
-        // Zero to rounding is zero, or points of any loss with a covariance of 1e-30 would stay.
+        // Values that are 0 to rounding count as 0; otherwise points of any loss with a covariance
+        // of 1e-30 would stay.
         let judge = |(v, zero): (&f64, &f64)| if v <= zero { v.min(0.0) } else { *v };
         let judged: Vec<f64> = list
             .values
@@ -244,12 +248,12 @@ pub(crate) fn without_roots(problem: &dyn Problem) -> Option<usize> {
     (1..problem.n_objectives()).find(|i| problem.n_roots(*i) == 0)
 }
 
-/// Says where there are too many objectives.
+/// Fails if there are too many objectives.
 pub(crate) fn check(problem: &dyn Problem) -> Result<(), Error> {
     match problem.n_objectives() {
         1..=MOST_OBJECTIVES => Ok(()),
         m => Err(Error::Problem(format!(
-            "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
+            "the problem has {m} objectives; choose 1 to {MOST_OBJECTIVES}"
         ))),
     }
 }

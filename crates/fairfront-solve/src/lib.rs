@@ -1,21 +1,21 @@
-//! Solvers: from a [`Problem`](fairfront_core::Problem) to a [`Front`].
+//! Solvers compute a [`Front`] from a [`Problem`](fairfront_core::Problem).
 //!
 //! - [`MinNorm`]: the shortest convex combination of gradients, in the norm of a preconditioner.
-//! - [`PfSmg`]: the Pareto front of stochastic multi-gradient runs, after Liu and Vicente.
-//! - [`EpsFair`]: the baseline, the loss under bounds on the covariances, one solution a bound.
+//! - [`PfSmg`]: Pareto fronts by stochastic multi-gradient steps, after Liu and Vicente.
+//! - [`EpsFair`]: the baseline; minimizes the loss under bounds on the covariances, once per bound.
 //! - [`Trace`]: the exact front, followed with second derivatives.
-//! - [`Weighted`]: weighted sums of objectives that need not be convex, while their temperature falls.
-//! - [`polish`]: a front of any of them, brought to the nearest stationary points that dominate it.
-//! - [`Solver`]: the trait of all of them; [`Solver::update`] brings a front to rows that have changed.
-//! - [`AnySolver`]: any of them, chosen at run time.
-//! - [`certify`]: what can be proven about the points of a front.
+//! - [`Weighted`]: weighted sums of objectives that need not be convex, with a falling temperature.
+//! - [`polish`]: moves the points of any front to nearby stationary points that dominate them.
+//! - [`Solver`]: the trait of all solvers; [`Solver::update`] updates a front after its rows have
+//!   changed.
+//! - [`AnySolver`]: any solver, chosen at run time.
+//! - [`prove`]: optimality proofs for the points of a front.
 //!
-//! A solver sees nothing but the `Problem` trait, so that analytic problems and users' own are
-//! solved by the same code. Long work reports to an [`Observer`], which may ask it to stop, and may keep
-//! a [`Checkpoint`] of it to go on from.
+//! Solvers access only the `Problem` trait, so the same code solves analytic problems and users'
+//! own. Long computations report to an [`Observer`], which can stop them and can keep a
+//! [`Checkpoint`] to resume from.
 
 mod basis;
-mod certificate;
 mod checkpoint;
 mod descend;
 mod eps_fair;
@@ -25,6 +25,7 @@ mod min_norm;
 mod outcome;
 mod pf_smg;
 mod polish;
+mod proof;
 mod remainder;
 mod setting;
 mod solver;
@@ -32,18 +33,18 @@ mod trace;
 mod update;
 mod weighted;
 
-pub use certificate::{Certificate, certify, certify_unless_stopped};
 pub use checkpoint::Checkpoint;
 pub use descend::minimize_loss;
 pub use eps_fair::EpsFair;
 pub use error::Error;
-pub use ground::none_to_speak_of;
+pub use ground::already_zero;
 pub use min_norm::{MOST_OBJECTIVES, MinNorm};
 pub use outcome::{
     Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal, Subproblems,
 };
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 pub use polish::{Polish, polish, resume_polish};
+pub use proof::{Proof, prove, prove_unless_stopped};
 pub use remainder::Remainder;
 pub use setting::{Kind, Setting, Settings, Value};
 pub use solver::{AnySolver, Solver, Suits, Why};

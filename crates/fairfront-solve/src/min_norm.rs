@@ -1,17 +1,17 @@
 use fairfront_core::Preconditioner;
 
-/// The most gradients that can be combined.
+/// The maximum number of gradients that can be combined.
 pub const MOST_OBJECTIVES: usize = 20;
 
 /// Rows and columns of the largest linear system.
 const SYSTEM: usize = MOST_OBJECTIVES + 1;
 
-/// The shortest convex combination of gradients, in the norm of a preconditioner: λ* = argmin ‖Σ λᵢgᵢ‖² over the
-/// simplex. Holds the memory it needs, so that solving allocates nothing.
+/// The shortest convex combination of gradients, in the norm of a preconditioner: λ* = argmin ‖Σ
+/// λᵢgᵢ‖² over the simplex. Holds its buffers, so solving does not allocate.
 ///
-/// Gradients are scaled to length 1 first, which makes the answer right to working precision also
-/// when they differ by many orders of magnitude: with μᵢ = λᵢ‖gᵢ‖ and rᵢ = 1/‖gᵢ‖ it is the
-/// shortest Σ μᵢĝᵢ with Σ μᵢrᵢ = 1, found by Wolfe's active sets.
+/// Gradients are first scaled to length 1, which makes the result exact to working precision even
+/// if they differ by many orders of magnitude. With μᵢ = λᵢ‖gᵢ‖ and rᵢ = 1/‖gᵢ‖, the result is the
+/// shortest Σ μᵢĝᵢ with Σ μᵢrᵢ = 1, found by Wolfe's active-set method.
 #[derive(Debug, Clone)]
 pub struct MinNorm {
     n_params: usize,
@@ -24,7 +24,7 @@ pub struct MinNorm {
 }
 
 impl MinNorm {
-    /// For up to `n_objectives` gradients of `n_params` numbers.
+    /// Prepares for up to `n_objectives` gradients with `n_params` entries.
     ///
     /// # Panics
     /// If there are more than [`MOST_OBJECTIVES`].
@@ -48,15 +48,15 @@ impl MinNorm {
         self.n_gradients = 0;
     }
 
-    /// Adds a gradient times `scale`; [`MinNorm::gradient_step`] gives M⁻¹ times it.
+    /// Adds a gradient times `scale`; [`MinNorm::gradient_step`] returns M⁻¹ times the product.
     ///
     /// # Panics
-    /// If there are more gradients than objectives, or it has another length.
+    /// If there are more gradients than objectives, or the gradient has the wrong length.
     pub fn push(&mut self, gradient: &[f64], scale: f64, preconditioner: &Preconditioner) {
         let range = self.n_gradients * self.n_params..(self.n_gradients + 1) * self.n_params;
         let unit = &mut self.unit[range.clone()];
         unit.copy_from_slice(gradient);
-        // Twice scaled: by the largest entry against overflow, then to length 1.
+        // Scaled twice: by the largest entry against overflow, then to length 1.
         let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
         let mut norm = 0.0;
         if largest > 0.0 && largest.is_finite() {
@@ -76,7 +76,7 @@ impl MinNorm {
         self.n_gradients += 1;
     }
 
-    /// Finds λ* for the gradients pushed; on the simplex.
+    /// Computes λ*, which lies on the simplex, for the gradients added so far.
     pub fn solve(&mut self) -> &[f64] {
         let m = self.n_gradients;
         self.weights[..m].fill(0.0);
@@ -115,7 +115,7 @@ impl MinNorm {
         &self.weights[..m]
     }
 
-    /// M⁻¹ Σ λᵢgᵢ for the weights found.
+    /// M⁻¹ Σ λᵢgᵢ for the weights found by [`MinNorm::solve`].
     pub fn direction(&self, out: &mut [f64]) {
         out.fill(0.0);
         for i in 0..self.n_gradients {
@@ -149,7 +149,7 @@ impl MinNorm {
 
 type Gram = [[f64; MOST_OBJECTIVES]; MOST_OBJECTIVES];
 
-/// Minimises μᵀGμ subject to Σ μᵢrᵢ = 1, μ ≥ 0, where G has ones on its diagonal (Wolfe 1976).
+/// Minimizes μᵀGμ subject to Σ μᵢrᵢ = 1, μ ≥ 0, where G has ones on its diagonal (Wolfe 1976).
 fn shortest_combination(
     gram: &Gram,
     r: &[f64; MOST_OBJECTIVES],
@@ -158,14 +158,14 @@ fn shortest_combination(
 ) {
     // A violation below this, relative to the largest μ, is rounding.
     const ROUNDING: f64 = 1e-13;
-    // The shortest gradient alone: r is largest there, and is 1.
+    // Starts with the shortest gradient alone: its r is the largest, which is 1.
     let start = (0..m).max_by(|a, b| r[*a].total_cmp(&r[*b])).unwrap_or(0);
     let mut support = [0_usize; MOST_OBJECTIVES];
     let mut size = 1;
     support[0] = start;
     mu[start] = 1.0 / r[start];
     let mut refused = [false; MOST_OBJECTIVES];
-    // Each support occurs at most once; a bound against cycling by rounding.
+    // Each support occurs at most once; the bound guards against cycling by rounding.
     for _ in 0..50 * m {
         let product = |i: usize, mu: &[f64]| (0..m).map(|j| gram[i][j] * mu[j]).sum::<f64>();
         let square: f64 = (0..m).map(|i| mu[i] * product(i, mu)).sum();
@@ -184,7 +184,7 @@ fn shortest_combination(
         loop {
             let mut target = [0.0; MOST_OBJECTIVES];
             if !affine_minimum(gram, r, &support[..size], &mut target) {
-                // As good as dependent on the others: it cannot help.
+                // This gradient depends on the others to rounding, so it cannot help.
                 refused[entering] = true;
                 *mu = before;
                 size = (0..m)
@@ -196,7 +196,7 @@ fn shortest_combination(
                     });
                 break;
             }
-            // As far towards it as no weight turns negative.
+            // Moves toward the minimum until a weight reaches 0.
             let mut length = 1.0_f64;
             let mut leaving = None;
             for (k, &i) in support[..size].iter().enumerate() {
@@ -213,7 +213,7 @@ fn shortest_combination(
                 mu[i] += length * (target[i] - mu[i]);
             }
             let Some(leaving) = leaving else { break };
-            // What leaves as it enters would do so again.
+            // A gradient that leaves right after it enters would do so again.
             refused[support[leaving]] |= support[leaving] == entering;
             mu[support[leaving]] = 0.0;
             support.copy_within(leaving + 1..size, leaving);
@@ -225,8 +225,8 @@ fn shortest_combination(
     }
 }
 
-/// The minimum without the sign: solves [G r; rᵀ 0][μ ν] = [0 1] over the support, by elimination
-/// with pivoting. `false` where the system is singular.
+/// The minimum without the sign constraint: solves [G r; rᵀ 0][μ ν] = [0 1] over the support by
+/// elimination with pivoting. Returns `false` if the system is singular.
 fn affine_minimum(
     gram: &Gram,
     r: &[f64; MOST_OBJECTIVES],
@@ -236,7 +236,7 @@ fn affine_minimum(
     let k = support.len();
     let n = k + 1;
     let mut a = [[0.0; SYSTEM + 1]; SYSTEM];
-    // Rows scaled by rᵢ would lose digits; the last unknown is scaled instead.
+    // Scaling rows by rᵢ would lose digits, so the last unknown is scaled instead.
     for (row, &i) in support.iter().enumerate() {
         for (column, &j) in support.iter().enumerate() {
             a[row][column] = gram[i][j];
@@ -332,7 +332,7 @@ mod tests {
             check(&gradients)?;
         }
 
-        /// Parallel, opposed, equal and zero gradients, in any mixture.
+        /// Parallel, opposite, equal and zero gradients, in any mixture.
         #[test]
         fn dependent_gradients(picks in prop::collection::vec((0_usize..4, -3_i32..4), 1..12), raw in prop::collection::vec(-1.0..1.0_f64, 20)) {
             let gradients: Vec<Vec<f64>> = picks
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_orders_of_magnitude_and_more() {
+    fn gradients_may_differ_by_many_orders_of_magnitude() {
         let case = |scale: f64| vec![vec![1.0, 0.3], vec![-0.2 * scale, scale]];
         for scale in [1e-12, 1e12, 1e-150, 1e150] {
             let lambda = weights(&case(scale), &Preconditioner::Identity);
@@ -364,13 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_is_a_change_of_coordinates() {
+    fn a_preconditioner_is_a_change_of_coordinates() {
         let gradients = [
             vec![1.0, 2.0, -1.0],
             vec![-1.0, 0.5, 1.0],
             vec![0.2, -1.0, 3.0],
         ];
-        // M = diag(4, 1, 9): the same as dividing coordinates by 2, 1 and 3.
+        // M = diag(4, 1, 9) is the same as dividing coordinates by 2, 1 and 3.
         let preconditioner = Preconditioner::Diagonal(vec![0.25, 1.0, 1.0 / 9.0]);
         let scaled: Vec<Vec<f64>> = gradients
             .iter()

@@ -6,14 +6,14 @@ use fairfront_pareto::Values;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::exact;
-use crate::{Certificate, Checkpoint};
+use crate::{Checkpoint, Proof};
 
-/// Points none of which dominates another, with their values.
+/// Points with their values; no point dominates another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Front {
     /// Parameters.
     pub points: Points,
-    /// Values of all objectives, `n_objectives` to a point.
+    /// Values of all objectives, `n_objectives` per point.
     #[serde(with = "exact")]
     pub values: Vec<f64>,
     /// Number of objectives.
@@ -26,12 +26,12 @@ impl Front {
         self.points.len()
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// The values of all points, to be judged.
+    /// The values of all points as a checked view.
     pub fn judged(&self) -> Result<Values<'_>, fairfront_pareto::Error> {
         Values::new(&self.values, self.n_objectives)
     }
@@ -41,7 +41,7 @@ impl Front {
         &self.values[index * self.n_objectives..(index + 1) * self.n_objectives]
     }
 
-    /// No points yet.
+    /// A front without points.
     pub(crate) fn empty(n_params: usize, n_objectives: usize) -> Self {
         Self {
             points: Points::new(n_params),
@@ -63,13 +63,14 @@ impl Front {
         }
     }
 
-    /// The front ordered by its first objective (then the others): the order in which it is kept.
+    /// Sorts the front by its first objective, then by the others: the order in which fronts are
+    /// stored.
     #[must_use]
     pub fn sorted(self) -> Self {
         self.select(&self.order())
     }
 
-    /// Positions in that order.
+    /// The positions of the points in that order.
     pub(crate) fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by(|a, b| {
@@ -83,43 +84,44 @@ impl Front {
     }
 }
 
-/// Why a solver stopped: an outcome, not an error.
+/// The reason why a solver stopped; not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// The list holds as many points as were asked for.
-    Points,
-    /// A trajectory has had as many steps as were allowed.
+    /// The list holds as many points as requested.
+    Full,
+    /// A trajectory has reached its maximum number of steps.
     Steps,
     /// Further rounds no longer improve the front.
     Converged,
-    /// Every subproblem has been worked on.
+    /// Every subproblem has been processed.
     Complete,
-    /// The observer asked for it: the user, or a time limit.
+    /// The observer requested it: the user, or a time limit.
     Stopped,
 }
 
-/// What was spent.
+/// The work that was done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// Gradients of each objective, as the paper counts: stochastic ones, one a point and step;
-    /// for constraints one a covariance and evaluation, by finite differences too.
+    /// Number of gradients per objective, counted as in the paper: one stochastic gradient per
+    /// point and step; for constraints, one per covariance and evaluation, also with finite
+    /// differences.
     pub gradient_evaluations: Vec<u64>,
     /// Points evaluated on all rows.
     pub evaluations: u64,
     /// Size of the list after each round.
     pub points_by_round: Vec<usize>,
-    /// Volume that the list dominates after each round, up to a reference point that does not move; for
-    /// solvers that improve a list, and no more than four objectives.
+    /// The volume that the list dominates after each round, up to a fixed reference point; for
+    /// solvers that improve a list, and at most four objectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
     pub hypervolume_by_round: Vec<f64>,
     /// Points dropped because a value or a parameter was not finite.
     pub non_finite: u64,
-    /// What became of the subproblems, for a solver that has them.
+    /// The results of the subproblems, for a solver that has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subproblems: Option<Subproblems>,
-    /// The longest distance between neighbours that a surface was left with, as a share of the
-    /// objectives' ranges.
+    /// The largest remaining distance between neighbors on a surface, as a share of the objectives'
+    /// ranges.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
     pub largest_hole: Option<f64>,
     /// The effect of polishing, if there was any.
@@ -127,41 +129,42 @@ pub struct Counters {
     pub polished: Option<Polished>,
 }
 
-/// What polishing did to a front.
+/// The effect of polishing on a front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Polished {
-    /// Points it was given.
+    /// Number of points before polishing.
     pub points: usize,
     /// Of these, points that took at least one step.
     pub improved: usize,
-    /// Points left out because another dominates or equals them now.
+    /// Points dropped because another point now dominates or equals them.
     pub dominated: usize,
-    /// Rounds: the steps of the point that took the most.
+    /// Number of rounds, which is the number of steps of the point that took the most.
     pub rounds: usize,
 }
 
-/// What became of constrained subproblems.
+/// The results of constrained subproblems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Subproblems {
-    /// Solved to the tolerances asked for.
+    /// Solved to the requested tolerances.
     pub solved: u64,
-    /// Not solved, or a constraint is violated; the point found is in the list all the same.
+    /// Not solved, or a constraint is violated; the point found is still in the list.
     pub failed: u64,
-    /// Solutions (the unmitigated model is one) left out because another has values as good or better.
+    /// Solutions (including the unmitigated model) dropped because another has equal or better
+    /// values.
     pub dominated: u64,
-    /// Solutions left out because they are the very point that another is, as where no step was
-    /// made.
+    /// Solutions dropped because they are identical to another point, for example because no step
+    /// was taken.
     pub copies: u64,
 }
 
-/// How far a solver is.
+/// The progress of a solver.
 #[derive(Debug, Clone)]
 pub struct Progress<'a> {
     /// Rounds done.
     pub round: usize,
     /// Share of the budget spent, from 0 to 1.
     pub share: f64,
-    /// Values of the list so far, `n_objectives` to a point.
+    /// Values of the list so far, `n_objectives` per point.
     pub values: &'a [f64],
     /// Number of objectives.
     pub n_objectives: usize,
@@ -169,33 +172,33 @@ pub struct Progress<'a> {
     pub reference: &'a [f64],
 }
 
-/// Is told about progress and may ask a solver to stop; what is done is kept.
+/// Receives progress reports and may ask a solver to stop; the results so far are kept.
 pub trait Observer {
     /// Called after every round.
     fn round(&mut self, progress: &Progress) -> ControlFlow<()>;
 
-    /// Asked often, from any thread, within a round too: whether to stop now. Steps not yet taken
-    /// are left out, and the round ends.
-    /// Once it is set it has to stay so: what was left out cannot be told from the result.
+    /// Whether to stop now. Solvers check this often, from any thread, also within a round. They
+    /// then skip the remaining steps and end the round. Once set, the signal must stay set, because
+    /// the result does not show which steps were skipped.
     fn stop_signal(&self) -> StopSignal {
         StopSignal::default()
     }
 
-    /// Called between rounds: `state` says where the solver is, for
-    /// [`Solver::resume`](crate::Solver::resume) and [`resume_polish`](crate::resume_polish). It takes
-    /// work to find out, so it is called where somebody keeps the answer only. Not called once the stop
-    /// signal is set, because work that was cut short is none to go on from.
+    /// Called between rounds: `state` returns the current state of the solver, for
+    /// [`Solver::resume`](crate::Solver::resume) and [`resume_polish`](crate::resume_polish).
+    /// Computing it takes time, so call it only if you keep the result. Not called once the stop
+    /// signal is set, because a solver cannot resume from work that was cut short.
     fn checkpoint(&mut self, _state: &dyn Fn() -> Checkpoint) {}
 }
 
-/// Watches nothing.
+/// Ignores all reports and never stops a solver.
 impl Observer for () {
     fn round(&mut self, _progress: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-/// Reports to nobody and stops when the signal is set.
+/// Ignores all reports and stops when the signal is set.
 impl Observer for StopSignal {
     fn round(&mut self, _progress: &Progress) -> ControlFlow<()> {
         match self.is_set() {
@@ -214,15 +217,16 @@ impl Observer for StopSignal {
 pub struct Outcome {
     /// The front, ordered by its first objective.
     pub front: Front,
-    /// The minimiser of the first objective alone, with its values.
+    /// The minimizer of the first objective alone, with its values.
     pub unmitigated: Front,
-    /// Why it ended.
+    /// Why the solver stopped.
     pub stop: StopReason,
-    /// What was spent.
+    /// The work that was done.
     pub counters: Counters,
-    /// What is known of each point of the front, where the solver found out; empty otherwise.
-    pub certificates: Vec<Certificate>,
-    /// All points that are worth judging by other yardsticks than the objectives: those of the front
-    /// and more, for a solver that finds more; empty otherwise.
+    /// An optimality proof for each point of the front, if the solver computed them; empty
+    /// otherwise.
+    pub proofs: Vec<Proof>,
+    /// All points worth evaluating by measures other than the objectives: those of the front and
+    /// more, for a solver that finds more; empty otherwise.
     pub candidates: Points,
 }

@@ -2,21 +2,21 @@ use fairfront_core::{LANES, Problem};
 
 use crate::outcome::StopSignal;
 
-/// Work that a solver or a run still does after it was asked to stop, in rows times parameters times
-/// models: about a second.
+/// Work that a solver or a run may still do after it was asked to stop, as rows times parameters
+/// times models: about a second.
 const WORK: u64 = 1 << 26;
 
-/// Rows times models that are measured after a stop: about a second.
+/// Rows times models that may be measured after a stop: about a second.
 const MEASURED: u64 = 1 << 24;
 
-/// Models that are measured, however many rows there are.
+/// Minimum number of models that are measured, regardless of the number of rows.
 const LEAST_MEASURED: usize = 4;
 
-/// Parameters beyond this number are taken for so many: rows of wide data are mostly codes.
+/// More parameters than this count as this many, because rows of wide data are mostly codes.
 const MOST_PARAMS: usize = 64;
 
-/// Bounds the work after a stop. Nothing is bounded before it, and the same number of models is allowed
-/// whenever the stop comes.
+/// Limits the work after a stop. Work before a stop is not limited, and the same number of models
+/// is allowed whenever the stop comes.
 #[derive(Debug, Clone)]
 pub struct Remainder {
     rows: u64,
@@ -26,12 +26,12 @@ pub struct Remainder {
 }
 
 impl Remainder {
-    /// The bounds of a problem under this signal.
+    /// The limits for a problem and this signal.
     pub fn new(problem: &dyn Problem, stop: StopSignal) -> Self {
         Self::of(problem.n_rows(), problem.n_params(), stop)
     }
 
-    /// The bounds for so many rows and parameters.
+    /// The limits for this many rows and parameters.
     pub fn of(rows: u64, params: usize, stop: StopSignal) -> Self {
         let params = params.clamp(1, MOST_PARAMS);
         Self {
@@ -41,20 +41,20 @@ impl Remainder {
         }
     }
 
-    /// Models that are evaluated after a stop, at most.
+    /// Maximum number of models that are evaluated after a stop.
     pub fn most_models(&self) -> usize {
         ((WORK / self.size) as usize).max(LANES - 1)
     }
 
-    /// Models that are measured after a stop, at most. It takes longer than evaluating them, since rows are
-    /// ranked by every model.
+    /// Maximum number of models that are measured after a stop. Measuring takes longer than
+    /// evaluating, because every model ranks the rows.
     pub fn most_measured(&self) -> usize {
         ((MEASURED / self.rows.max(1)) as usize).clamp(LEAST_MEASURED, self.most_models())
     }
 
-    /// Models that are evaluated between two looks at the signal.
+    /// Number of models that are evaluated between two checks of the signal.
     pub fn chunk(&self) -> usize {
-        /// Fewer would read the rows of small tables too often.
+        /// Smaller chunks would read the rows of small tables too often.
         const SOME: usize = 4 * LANES;
         let some = ((8 * WORK / self.size) as usize)
             .min(SOME)
@@ -67,18 +67,18 @@ impl Remainder {
         self.stop.is_set()
     }
 
-    /// Whether the fit was asked to stop, and optional work on so many models would take long.
+    /// Whether the fit was asked to stop and optional work on this many models would take long.
     pub fn leaves_out(&self, models: usize) -> bool {
         self.size.saturating_mul(models as u64) > WORK && self.stop.is_set()
     }
 
-    /// A signal for optional work on so many models: set once the work is to be left out.
+    /// A signal for optional work on this many models; set once the work should be skipped.
     pub fn signal(&self, models: usize) -> StopSignal {
         let own = self.clone();
         StopSignal::new(move || own.leaves_out(models))
     }
 
-    /// Whether the fit was asked to stop, and so many models are too many to evaluate.
+    /// Whether the fit was asked to stop and this many models are too many to evaluate.
     pub fn is_too_much(&self, models: usize) -> bool {
         models > self.most_models() && self.stop.is_set()
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_bounded_after_a_stop_alone() {
+    fn work_is_limited_only_after_a_stop() {
         let going = Remainder::new(&Sized(10_000_000), StopSignal::default());
         assert!(!going.leaves_out(1_000_000) && !going.is_too_much(1_000_000));
         let stop = || StopSignal::new(|| true);

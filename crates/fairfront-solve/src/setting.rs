@@ -1,4 +1,4 @@
-//! Settings of solvers: each is declared once, and its check, its value as typed, its help and its row in the
+//! Settings of solvers. Each is declared once; its check, its parser, its help and its row in the
 //! documentation follow from the declaration.
 
 use std::fmt::{self, Display};
@@ -13,7 +13,7 @@ use crate::pf_smg::BatchSchedule;
 /// A setting of a solver, as its documentation describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// The name that people set it by.
+    /// The name that users set it by.
     pub name: &'static str,
     /// The values it takes.
     pub kind: Kind,
@@ -30,7 +30,7 @@ pub enum Kind {
     Number(Bound<f64>, Bound<f64>),
     /// true or false.
     Flag,
-    /// Rows of a batch at step k, one schedule per objective.
+    /// Rows per batch at step k, one schedule per objective.
     Batches,
 }
 
@@ -43,12 +43,12 @@ pub enum Value {
     Number(f64),
     /// true or false.
     Flag(bool),
-    /// Schedules of batches.
+    /// Batch schedules.
     Batches(Vec<BatchSchedule>),
 }
 
 impl Kind {
-    /// The rule that values keep.
+    /// The rule for values.
     pub fn rule(&self) -> String {
         match *self {
             Self::Count(least, usize::MAX) => format!("at least {}", grouped(least)),
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// The form of a value as typed.
+    /// The form of a value as users type it.
     fn form(&self) -> String {
         match self {
             Self::Count(..) => "a whole number".into(),
@@ -121,12 +121,12 @@ impl Kind {
     }
 }
 
-/// A finite number: JSON could not keep any other.
+/// A finite number; JSON cannot represent any other.
 fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A bound, as people write it.
+/// Formats a bound for users.
 fn written(number: f64) -> String {
     match number >= 1e4 && number.fract() == 0.0 {
         true => grouped(number as usize),
@@ -135,7 +135,7 @@ fn written(number: f64) -> String {
 }
 
 impl Value {
-    /// The value, rounded to four decimals unless it is small, for people.
+    /// The value for display, rounded to four decimals unless it is small.
     pub fn short(&self) -> String {
         match self {
             Self::Number(number) if number.abs() >= 1e-3 => {
@@ -164,7 +164,7 @@ impl Display for Value {
     }
 }
 
-/// How the field of a setting is read and written.
+/// Functions that read and write the field of a setting.
 type Field<S> = (fn(&S) -> Value, fn(&mut S, Value));
 
 /// A setting with the field that holds it.
@@ -198,7 +198,8 @@ impl<S> Declared<S> {
     }
 }
 
-/// How a field is read and written: `field!(Count, points)`, or `field!(Count, |s| read, |s| place)`.
+/// Functions that read and write a field: `field!(Count, points)`, or `field!(Count, |s| read, |s|
+/// place)`.
 macro_rules! field {
     ($kind:ident, $field:ident) => {
         field!($kind, |s| s.$field.clone(), |s| s.$field)
@@ -216,14 +217,14 @@ macro_rules! field {
 }
 pub(crate) use field;
 
-/// The settings of a type, declared.
+/// Declares the settings of a type.
 pub trait Declares: Default + 'static {
-    /// The number of points that are asked for.
+    /// The requested number of points.
     const POINTS: Declared<Self>;
     /// The settings by name, in the order of the help text.
     const SETTINGS: &'static [Declared<Self>];
 
-    /// Reports a problem that a single setting does not show.
+    /// Reports problems that involve several settings.
     fn check_together(&self, _n_params: usize) -> Result<(), Error> {
         Ok(())
     }
@@ -235,15 +236,15 @@ pub trait Settings {
     fn settings(&self) -> Vec<Setting>;
     /// The value of a setting.
     fn get(&self, name: &str) -> Option<Value>;
-    /// The value of a setting if nobody sets it.
+    /// The default value of a setting.
     fn default_of(&self, name: &str) -> Option<Value>;
     /// Sets one setting by its name.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error>;
     /// Checks all settings, for problems with this many parameters.
     fn check(&self, n_params: usize) -> Result<(), Error>;
-    /// How many points are asked for.
+    /// The requested number of points.
     fn points(&self) -> usize;
-    /// Sets how many points are asked for.
+    /// Sets the requested number of points.
     fn set_points(&mut self, points: usize);
 }
 
@@ -269,14 +270,14 @@ impl<S: Declares> Settings for S {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let Some(declared) = find::<S>(name) else {
-            let rule = "one that this solver has".into();
-            return wrong("the name of the setting", name.into(), rule);
+            let rule = "one of this solver's settings".into();
+            return wrong("the setting", name.into(), rule);
         };
         match declared.setting.kind.parse(value) {
             Some(value) => (declared.set)(self, value),
             None => {
                 let rule = declared.setting.kind.form();
-                return wrong("the setting", value.into(), rule);
+                return wrong("the value", value.into(), rule);
             }
         }
         Ok(())
@@ -302,7 +303,7 @@ impl<S: Declares> Settings for S {
     }
 }
 
-/// A setting that cannot be right.
+/// Returns an error about an invalid setting.
 pub(crate) fn wrong(setting: &'static str, value: String, rule: String) -> Result<(), Error> {
     Err(Error::Setting {
         setting,
@@ -317,7 +318,7 @@ mod tests {
     use crate::{AnySolver, Weighted};
 
     #[test]
-    fn defaults_keep_their_rules_and_can_be_typed() {
+    fn defaults_are_valid_and_can_be_typed() {
         for solver in AnySolver::all() {
             solver.check(3).unwrap();
             for Setting { name, kind, help } in solver.settings() {
@@ -332,7 +333,7 @@ mod tests {
         }
     }
 
-    /// The tables of docs/fit.md.
+    /// The tables in docs/reference/solvers.md.
     fn tables() -> String {
         let table = |solver: AnySolver| {
             let head = format!("| `{}` | default | values | meaning |", solver.name());
@@ -347,10 +348,13 @@ mod tests {
         format!("\n{}\n\n", AnySolver::all().map(table).join("\n\n"))
     }
 
-    /// `FAIRFRONT_UPDATE=1` writes them.
+    /// Set `FAIRFRONT_UPDATE=1` to write the tables.
     #[test]
     fn the_documentation_lists_every_setting() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fit.md");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/reference/solvers.md"
+        );
         let page = std::fs::read_to_string(path).unwrap();
         let (start, end) = (
             "<!-- generated from the declarations of settings -->\n",
@@ -367,12 +371,12 @@ mod tests {
         assert_eq!(
             &page[from..to],
             wanted,
-            "FAIRFRONT_UPDATE=1 writes the tables"
+            "set FAIRFRONT_UPDATE=1 to write the tables"
         );
     }
 
     #[test]
-    fn names_are_used_once() {
+    fn names_are_unique() {
         for solver in AnySolver::all() {
             let mut names: Vec<&str> = solver.settings().iter().map(|s| s.name).collect();
             let n = names.len();
@@ -383,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_finite() {
+    fn numbers_must_be_finite() {
         let mut weighted = Weighted::default();
         weighted.set("tolerance", "1e-308").unwrap();
         assert_eq!(weighted.get("tolerance"), Some(Value::Number(1e-308)));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::setting::Settings;
 use crate::{Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighted};
 
-/// A solver with its settings: from a [`Problem`] to a front.
+/// A solver with its settings; computes a front of a [`Problem`].
 ///
 /// ```
 /// # use fairfront_core::{Batches, Error, Gradients, Points, Problem};
@@ -36,31 +36,32 @@ use crate::{Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighte
 /// assert_eq!(best.map(|solver| solver.name()), Some("weighted"));
 /// ```
 pub trait Solver: Settings + Debug + Send + Sync {
-    /// The name that people choose it by.
+    /// The name that users choose it by.
     fn name(&self) -> &'static str;
 
-    /// The only statement of which problems the solver can solve, and for which it is the solver of choice.
+    /// Whether the solver can solve a problem, and whether it is the solver of choice. No other
+    /// code decides this.
     fn suits(&self, problem: &dyn Problem) -> Suits;
 
-    /// Whether the usual objectives of the solver are covariances: those to take if none are named, before
-    /// there is a problem that [`Solver::suits`] could be asked about.
+    /// Whether the default objectives for this solver are covariances. This is asked if no
+    /// objectives are named, before there is a problem for [`Solver::suits`].
     fn needs_covariances(&self) -> bool {
         false
     }
 
-    /// Sets the seed of everything random.
+    /// Sets the random seed.
     fn set_seed(&mut self, _seed: u64) {}
 
-    /// Sets the points to start from, if the solver starts from given points; they must be those of
-    /// the problem to be solved.
+    /// Sets the starting points, if the solver uses any; they must have the parameters of the
+    /// problem to solve.
     fn set_starts(&mut self, _starts: Points) {}
 
-    /// Whether the solver starts from given points and has none yet.
+    /// Whether the solver uses starting points and does not have any yet.
     fn takes_starts(&self) -> bool {
         false
     }
 
-    /// How many parameter vectors the solver keeps for each point of its front, about.
+    /// Approximate number of parameter vectors that the solver keeps per point of its front.
     fn vectors_per_point(&self) -> usize {
         2
     }
@@ -68,8 +69,9 @@ pub trait Solver: Settings + Debug + Send + Sync {
     /// Computes a front.
     fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error>;
 
-    /// Resumes from a checkpoint of the same solver, with the same settings, on the same problem: the
-    /// outcome is that of [`Solver::solve`] without a break. Points to start from need not be set.
+    /// Resumes from a checkpoint of the same solver, with the same settings, on the same problem.
+    /// The outcome equals that of an uninterrupted [`Solver::solve`]. Starting points need not be
+    /// set.
     fn resume(
         &self,
         problem: &dyn Problem,
@@ -77,16 +79,16 @@ pub trait Solver: Settings + Debug + Send + Sync {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error>;
 
-    /// Updates a front after the rows have changed, as in a stream: the points of `current`, the
-    /// unmitigated model first, are evaluated on the problem, and the solver starts from a
-    /// well-spread selection of them instead of from scratch. If the problem has more parameters than
-    /// before, the points must have zeros for the new ones.
+    /// Updates a front after the rows have changed, as in a stream. The points of `current`, with
+    /// the unmitigated model first, are evaluated on the problem, and the solver starts from a
+    /// well-spread selection of them instead of from scratch. If the problem has new parameters,
+    /// the points must have zeros for these.
     ///
-    /// [`Outcome::candidates`] are all points of `current` that have finite values (finite parameters if a
-    /// curve is followed exactly), then the points that were found.
-    /// [`Outcome::front`] holds those that no other dominates, at most [`Settings::points`] of them,
-    /// well spread. The exact front of [`Trace`] has exact points alone, unless the observer stopped it.
-    /// `round` is the number of the batch: everything random depends on it and the seed.
+    /// [`Outcome::candidates`] are all points of `current` with finite values (finite parameters if
+    /// a curve is followed exactly), then the points that were found. [`Outcome::front`] holds
+    /// those that no other point dominates, at most [`Settings::points`] of them, well spread. The
+    /// exact front of [`Trace`] contains only exact points, unless the observer stopped it. `round`
+    /// is the number of the batch; everything random depends on it and on the seed.
     fn update(
         &self,
         problem: &dyn Problem,
@@ -96,18 +98,19 @@ pub trait Solver: Settings + Debug + Send + Sync {
     ) -> Result<Outcome, Error>;
 }
 
-/// How a solver suits a problem, and why.
+/// How well a solver suits a problem, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suits {
     /// The solver of choice.
     Best(Why),
-    /// The solver can solve the problem; another solver is the better choice.
+    /// The solver can solve the problem, but another solver is a better choice.
     Possible(Why),
     /// The solver cannot solve the problem.
     Impossible(Why),
 }
 
-/// Why a solver suits a problem, or does not. Objectives are numbered from 0, and from 1 in words.
+/// Why a solver suits a problem or does not. Objectives are numbered from 0 here and from 1 in
+/// messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// The solver takes any objectives.
@@ -116,15 +119,15 @@ pub enum Why {
     Convex,
     /// All objectives after the loss are made of covariances.
     Covariances,
-    /// Some objectives are made of rates or of groups' losses.
+    /// Some objectives are made of rates or group losses.
     Rates,
-    /// These objectives are not convex: solutions may be local.
+    /// These objectives are not convex, so solutions may be local.
     NotConvex(Vec<usize>),
     /// This objective is not made of covariances.
     NoCovariances(usize),
-    /// So many objectives are too many.
+    /// The problem has too many objectives: this many.
     TooManyObjectives(usize),
-    /// So many parameters are too many for dense matrices.
+    /// The problem has too many parameters for dense matrices: this many.
     TooManyParameters(usize),
     /// The loss has no second derivatives.
     NoSecondDerivatives,
@@ -136,18 +139,18 @@ impl Display for Why {
             Self::AnyObjectives => write!(f, "it takes any objectives"),
             Self::Convex => write!(f, "all objectives are convex and smooth"),
             Self::Covariances => write!(f, "all objectives are made of covariances"),
-            Self::Rates => write!(f, "there are objectives made of rates or of groups' losses"),
+            Self::Rates => write!(f, "some objectives are made of rates or group losses"),
             Self::NotConvex(objectives) => {
                 let first = objectives.first().map_or(0, |i| i + 1);
                 write!(f, "objective {first} is not convex")
             }
-            Self::NoCovariances(i) => write!(f, "objective {} is made of no covariances", i + 1),
+            Self::NoCovariances(i) => write!(f, "objective {} is not made of covariances", i + 1),
             Self::TooManyObjectives(m) => {
                 write!(f, "{m} objectives are too many to follow their front")
             }
             Self::TooManyParameters(n) => write!(
                 f,
-                "{n} parameters are more than the {} that its dense matrices allow",
+                "the problem has {n} parameters, more than the {} that dense matrices allow",
                 grouped(MOST_DENSE)
             ),
             Self::NoSecondDerivatives => write!(f, "the loss has no second derivatives"),
@@ -163,7 +166,7 @@ pub(crate) fn not_convex(problem: &dyn Problem) -> Vec<usize> {
 }
 
 impl Suits {
-    /// An error if the solver cannot solve the problem.
+    /// Returns an error if the solver cannot solve the problem.
     pub fn ensure(self, solver: &str) -> Result<(), Error> {
         match self {
             Self::Best(_) | Self::Possible(_) => Ok(()),
@@ -172,22 +175,24 @@ impl Suits {
     }
 }
 
-/// Any of the solvers, chosen at run time. As JSON: `"solver"`, its name, and `"solver_settings"`.
+/// Any of the solvers, chosen at run time. In JSON, `"solver"` is its name and `"solver_settings"`
+/// its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "solver", content = "solver_settings", rename_all = "kebab-case")]
 pub enum AnySolver {
     /// The exact front, followed with second derivatives.
     Trace(Trace),
-    /// Weighted sums, while their temperature falls.
+    /// Weighted sums with a falling temperature.
     Weighted(Weighted),
-    /// Stochastic multi-gradient runs.
+    /// Stochastic multi-gradient steps.
     PfSmg(PfSmg),
     /// The loss under bounds on the covariances.
     EpsFair(EpsFair),
 }
 
 impl AnySolver {
-    /// All solvers with their default settings, in the order in which the automatic choice considers them.
+    /// All solvers with their default settings, in the order in which the automatic choice tries
+    /// them.
     pub fn all() -> [Self; 4] {
         [
             Self::Trace(Trace::default()),
@@ -197,7 +202,7 @@ impl AnySolver {
         ]
     }
 
-    /// The solver of this name, with its default settings.
+    /// The solver with this name and default settings.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|solver| solver.name() == name)
     }

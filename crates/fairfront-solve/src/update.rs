@@ -1,17 +1,17 @@
-//! Updates: a front is brought to rows that have changed, from what it was before.
+//! Updates a front after its rows have changed, starting from the previous front.
 
 use std::collections::HashSet;
 
 use fairfront_core::{Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
-use crate::certificate::certify;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+use crate::proof::prove;
 use crate::setting::wrong;
 use crate::{Error, Solver, Trace};
 
-/// Evaluates the current points, lets a solver renew them, and joins both.
+/// Evaluates the current points, lets a solver improve them, and combines both sets.
 pub(crate) fn update(
     solver: &dyn Solver,
     problem: &dyn Problem,
@@ -21,7 +21,7 @@ pub(crate) fn update(
 ) -> Result<Outcome, Error> {
     check_current(problem, current)?;
     let Some(known) = Known::new(problem, current)? else {
-        // There is nothing to start from.
+        // There are no points to start from.
         let mut outcome = solver.solve(problem, observer)?;
         outcome.counters.non_finite += current.len() as u64;
         let found = [
@@ -33,24 +33,28 @@ pub(crate) fn update(
         return Ok(outcome);
     };
     let outcome = renew(&known, observer)?;
-    // A proven front needs no earlier points.
-    let exact = !outcome.certificates.is_empty() && outcome.stop != StopReason::Stopped;
+    // A proven front does not need earlier points.
+    let exact = !outcome.proofs.is_empty() && outcome.stop != StopReason::Stopped;
     known.join(problem, outcome, exact, solver.points())
 }
 
 fn check_current(problem: &dyn Problem, current: &Points) -> Result<(), Error> {
     check(problem)?;
     if current.is_empty() || current.n_params() != problem.n_params() {
-        let found = format!("{} of {} parameters", current.len(), current.n_params());
-        let rule = "points with the problem's parameters, one at least";
+        let found = format!(
+            "{} points with {} parameters",
+            current.len(),
+            current.n_params()
+        );
+        let rule = "one or more points with the problem's parameters";
         return wrong("the current front", found, rule.into());
     }
     Ok(())
 }
 
-/// Follows a curve again from the previous unmitigated model. That takes some twenty Newton
-/// steps, far less than the values of its points; the values of the earlier points are needed only after a
-/// stop.
+/// Follows a curve again from the previous unmitigated model. This takes about twenty Newton steps,
+/// far less work than the values of the curve's points. The values of the earlier points are needed
+/// only after a stop.
 pub(crate) fn update_curve(
     trace: &Trace,
     problem: &dyn Problem,
@@ -77,18 +81,18 @@ pub(crate) fn update_curve(
     Ok(outcome)
 }
 
-/// A front that is known, on the current rows.
+/// A known front, evaluated on the current rows.
 pub(crate) struct Known {
-    /// The points with finite values, in their order; at least one.
+    /// The points with finite values, in their original order; at least one.
     pub(crate) front: Front,
-    /// The one with the least loss.
+    /// Position of the point with the smallest loss.
     least: usize,
-    /// Of the others.
+    /// Number of points without finite values.
     non_finite: usize,
 }
 
 impl Known {
-    /// `None` where no point has finite values.
+    /// `None` if no point has finite values.
     fn new(problem: &dyn Problem, current: &Points) -> Result<Option<Self>, Error> {
         let m = problem.n_objectives();
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
@@ -111,12 +115,12 @@ impl Known {
         }))
     }
 
-    /// The point with the least loss: near the unmitigated model of now.
+    /// The point with the smallest loss, which is close to the current unmitigated model.
     pub(crate) fn least(&self) -> &[f64] {
         self.front.points.get(self.least)
     }
 
-    /// At most so many points that no other dominates, well spread; the one with the least loss first.
+    /// Up to `most` well-spread nondominated points; the one with the smallest loss comes first.
     pub(crate) fn spread(&self, most: usize) -> Result<Points, Error> {
         let best = self.front.select(&nondominated(self.front.judged()?));
         let values = best.judged()?;
@@ -128,7 +132,7 @@ impl Known {
         Ok(points)
     }
 
-    /// What was found, with what was known.
+    /// Combines the points that the solver found with the known ones.
     fn join(
         self,
         problem: &dyn Problem,
@@ -144,7 +148,8 @@ impl Known {
         if exact {
             return Ok(outcome);
         }
-        // A front is sorted by the loss. If that is not convex, any solver may find a smaller one by chance.
+        // A front is sorted by the loss. If the loss is not convex, any solver may find a smaller
+        // one by chance.
         for (front, least) in [(&self.front, self.least), (&outcome.front, 0)] {
             if !front.is_empty() && front.value(least)[0] < outcome.unmitigated.values[0] {
                 outcome.unmitigated = front.select(&[least]);
@@ -167,8 +172,8 @@ impl Known {
             front = front.select(&kept);
         }
         let front = front.sorted();
-        if !outcome.certificates.is_empty() {
-            outcome.certificates = certify(problem, &front)?;
+        if !outcome.proofs.is_empty() {
+            outcome.proofs = prove(problem, &front)?;
         }
         Ok(Outcome {
             front,
@@ -178,7 +183,7 @@ impl Known {
     }
 }
 
-/// Points, and those of others that are not among them.
+/// Adds those of the other points that are not among these points.
 fn joined(mut all: Points, others: &[&Points]) -> Points {
     let bits = |x: &[f64]| -> Vec<u64> { x.iter().map(|v| v.to_bits()).collect() };
     let mut seen: HashSet<Vec<u64>> = all.iter().map(bits).collect();

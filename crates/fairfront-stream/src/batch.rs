@@ -1,9 +1,10 @@
-//! From rows that wait to a batch, and from a batch to the disk.
+//! Turns waiting rows into a batch, and writes the batch to the disk.
 
 use fairfront_core::{Message, counted, each, say, with};
 use fairfront_data::setting::DECIMAL;
 use fairfront_data::{
-    Decimal, Notice, Position, RawRecord, Rejected, decimal_of, first_table, next_table, set_aside,
+    Decimal, Diagnostic, Position, RawRecord, Rejected, decimal_of, first_table, next_table,
+    set_aside,
 };
 use fairfront_model::Error as ModelError;
 use fairfront_run::{Error, Keep};
@@ -15,16 +16,16 @@ use crate::ready::{self, Ready};
 use crate::setting::{BATCH, MAX_REJECTED, RESERVOIR, SKIP_BATCH, WINDOW};
 use crate::source::Row;
 
-/// What messages call the rows of a batch.
+/// The name that messages use for the rows of a batch.
 const NAME: &str = "stream";
-/// Reasons for rejected rows that an error names.
+/// The maximum number of reasons for rejected rows in an error.
 const NAMED: usize = 3;
 
 impl Stream {
-    /// Takes the first rows that wait as the next batch and commits what comes of it; `None` if it was
-    /// stopped meanwhile, and nothing has changed.
+    /// Takes the first waiting rows as the next batch and commits the result. Returns `None`, without any
+    /// change, if it was stopped meanwhile.
     ///
-    /// `skip` rejects all rows of the batch, and the front stays as it is.
+    /// `skip` rejects all rows of the batch, and the front does not change.
     pub(super) fn update(
         &mut self,
         max_rejected: Option<u64>,
@@ -67,7 +68,7 @@ impl Stream {
         match self.live.take(ready, Stopped::Refused, watcher.observer()) {
             Ok(update) => Ok(Some(update)),
             Err(error) if error.is_stopped() => Ok(None),
-            // Kept, rows that a solver cannot fit would keep it from every later update.
+            // If the rows were kept, every later update would fail as well.
             Err(Error::Solve(SolveError::Problem(why))) if self.live.front.is_some() => {
                 let why = say!["the batch cannot be fitted: ", without_advice(&why)];
                 let n = self.pending.len();
@@ -78,7 +79,7 @@ impl Stream {
         }
     }
 
-    /// The rows of the batch on their way to those that are kept.
+    /// Prepares the rows of the batch for the rows that are kept.
     fn ready(&self) -> Result<Ready, Error> {
         let records = &records(&self.pending);
         let spec = &self.live.options().spec;
@@ -93,14 +94,14 @@ impl Stream {
                     && decimal_of(records) == Some(Decimal::Comma)
                 {
                     read.decimal = Some(Decimal::Comma);
-                    note = Some(Notice::info(say![
+                    note = Some(Diagnostic::note(say![
                         "numbers are read with decimal commas (1,5)";
                         "pass ", DECIMAL.is("."), " if the commas mean something else"
                     ]));
                 }
                 let (mut found, types) =
                     first_table(NAME, columns, records, &read, &self.journal.declared)?;
-                found.table.notices.extend(note);
+                found.table.diagnostics.extend(note);
                 let kept = set_aside(found.table, spec)?;
                 let record = |row: usize| found.accepted[kept.accepted[row]];
                 let number = |row: usize| before + record(row) as u64;
@@ -134,11 +135,11 @@ impl Stream {
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {
-        use fairfront_data::Error::{Alike, Column, NoRowsLeft};
+        use fairfront_data::Error::{Column, NoRowsLeft, NoVariation};
         match error {
             error @ Error::Model(
                 ModelError::Data(_)
-                | ModelError::Table(Alike { .. } | Column { .. } | NoRowsLeft(_)),
+                | ModelError::Table(NoVariation { .. } | Column { .. } | NoRowsLeft(_)),
             ) if number == 1 => {
                 let rows = counted(self.pending.len(), "row");
                 let more = match self.live.options().keep {
@@ -147,8 +148,8 @@ impl Stream {
                     Keep::Reservoir(_) => each([BATCH, RESERVOIR]),
                 };
                 Error::data(say![
-                    "the first {rows} make no front: ", error.message();
-                    "take more of them with ", more
+                    "cannot compute a front from the first {rows}: ", error.message();
+                    "use more rows with ", more
                 ])
             }
             other => other,
@@ -165,7 +166,7 @@ fn records(rows: &[Row]) -> Vec<RawRecord> {
     rows.iter().map(record).collect()
 }
 
-/// The first rejected row of a batch all of whose rows are rejected.
+/// The first rejected row of a batch whose rows are all rejected.
 fn of_all(why: &Message) -> Rejected {
     Rejected {
         index: 0,
@@ -178,7 +179,7 @@ fn too_many(rejected: u64, most: u64, batch: u64, reasons: &[Rejected]) -> Error
     let mut message = say![
         "{rows} rejected up to batch {batch}, more than ",
         MAX_REJECTED.is(most),
-        "; this batch is not taken, its first reasons are: "
+        "; this batch was not used, and its first reasons are: "
     ];
     for (i, rejected) in reasons.iter().take(NAMED).enumerate() {
         message.push((i > 0).then_some("; "));

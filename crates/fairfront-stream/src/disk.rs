@@ -1,7 +1,7 @@
-//! What a stream puts on the disk: ledgers, rows, and generations that are there whole or not at all.
+//! Writes a stream to the disk: ledgers, rows, and generations, which are written atomically.
 
 use fairfront_core::grouped;
-use fairfront_data::{Notice, Position, ReadFrom, Rejected, file_name};
+use fairfront_data::{Diagnostic, Position, ReadFrom, Rejected, file_name};
 use fairfront_run::Error;
 use fairfront_run::store::{Generations, Lock};
 
@@ -14,7 +14,7 @@ use crate::state::State;
 use crate::store::{Ledger, segment};
 
 impl Stream {
-    /// Makes the folder of a new stream when its first row is there.
+    /// Creates the folder of a new stream when its first row has arrived.
     pub(super) fn ensure_begun(&mut self) -> Result<(), Error> {
         if self.generations.is_some() {
             return Ok(());
@@ -22,8 +22,7 @@ impl Stream {
         let lock = Lock::take(&self.folder)?;
         let generations = Generations::open(&self.folder)?;
         if generations.newest()?.is_some() {
-            let problem =
-                "another process has begun a stream here meanwhile; run the command again";
+            let problem = "meanwhile, another process started a stream here; run the command again";
             return Err(Error::file(&self.folder, problem));
         }
         self.generations = Some((lock, generations));
@@ -32,8 +31,8 @@ impl Stream {
         self.open_spool()
     }
 
-    /// Commits the state: the files of the stream in memory, and the journal. What no generation needs
-    /// any more is removed.
+    /// Commits the state: the files of the stream in memory, and the journal. Removes files that no
+    /// generation needs any more.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         let Some((_, generations)) = &self.generations else {
             return Ok(());
@@ -50,7 +49,7 @@ impl Stream {
         self.remove_old(before)
     }
 
-    /// Removes what neither the newest generation needs nor the one before, of which this is known.
+    /// Removes files that neither the newest generation needs nor the previous one, which has these needs.
     fn remove_old(&self, (batches, segment): (u64, Option<u64>)) -> Result<(), Error> {
         if let Some((_, generations)) = &self.generations {
             generations.prune(self.generation)?;
@@ -64,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// Removes what a process that was killed right after its commit had no time to remove.
+    /// Removes the files that a process could not remove because it was killed right after its commit.
     pub(super) fn tidy(&self) -> Result<(), Error> {
         let Some((_, generations)) = &self.generations else {
             return Ok(());
@@ -75,7 +74,7 @@ impl Stream {
                 let oldest = state.kept.segments.first().map(|s| s.batch);
                 self.remove_old((state.batches, oldest))
             }
-            // It is gone or damaged: what it would need does no harm.
+            // The previous generation is missing or corrupted, so its files can stay.
             Err(_) => generations.prune(self.generation),
         }
     }
@@ -85,13 +84,14 @@ impl Stream {
         let (rejected, mut lost) = open("rejected.csv", &self.journal.rejected_file)?;
         let (drift, also_lost) = open("drift.jsonl", &self.journal.drift_file)?;
         lost.extend(also_lost);
-        self.notices.extend(lost.into_iter().map(Notice::warning));
+        self.diagnostics
+            .extend(lost.into_iter().map(Diagnostic::warning));
         self.ledgers = Some((rejected, drift));
         Ok(())
     }
 
-    /// Puts what an update changed on the disk: what is only added to first, then the generation, all at
-    /// once.
+    /// Writes the changes of an update to the disk: first the files that only grow, then the generation,
+    /// atomically.
     pub(super) fn write(
         &mut self,
         update: &Update,
@@ -117,9 +117,11 @@ impl Stream {
         }
         if update.fitted.is_some() {
             let (source, read) = self.source(&inputs);
-            let notices = update.notices.iter();
-            let notices = notices.map(|notice| notice.worded(self.wording)).collect();
-            self.live.set_source(source, read, notices);
+            let diagnostics = update.diagnostics.iter();
+            let diagnostics = diagnostics
+                .map(|diagnostic| diagnostic.worded(self.wording))
+                .collect();
+            self.live.set_source(source, read, diagnostics);
         }
         self.spool_later()?;
         self.commit()?;
@@ -130,7 +132,7 @@ impl Stream {
         self.open_spool()
     }
 
-    /// Counts the rows of the batch as read, and notes how far that was.
+    /// Counts the rows of the batch as read, and records the positions of the inputs.
     fn count_rows(&mut self, position: Option<(usize, Position)>) {
         for row in &self.pending {
             let input = &mut self.journal.inputs[row.input];
@@ -144,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// What the run says of its source. The state has the paths of inputs; its run is handed on.
+    /// The description of the source in the run. It has no folders, because a run is shared.
     fn source(&self, inputs: &[String]) -> (String, Option<ReadFrom>) {
         const NAMED: usize = 3;
         let InputOptions { known, read, .. } = &self.journal.options;

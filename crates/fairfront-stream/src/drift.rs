@@ -1,4 +1,4 @@
-//! How the population and the front changed with a batch.
+//! Measures how the population and the front changed with a batch.
 
 use fairfront_core::Dataset;
 use fairfront_pareto::{Values, hypervolume};
@@ -7,41 +7,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::Settled;
 
-/// Beyond four objectives volumes may take longer than all else.
+/// With more than four objectives, hypervolumes may take longer than everything else.
 const MOST_JUDGED: usize = 4;
 
-/// What a batch changed: a line of `drift.jsonl`.
+/// The changes of a batch: one line of `drift.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// Number of the batch, from 1.
     pub batch: u64,
-    /// Rows of the stream so far, dropped and rejected ones counted.
+    /// Rows of the stream so far, including dropped and rejected ones.
     pub rows: u64,
     /// Rows of the batch that are in use.
     pub used: usize,
-    /// Rows of the batch that the policies for missing values left out.
+    /// Rows of the batch that were dropped because of missing values.
     pub dropped: usize,
-    /// Rows of the batch that were set aside.
+    /// Rows of the batch that were rejected.
     pub rejected: usize,
-    /// Rows that were kept before.
+    /// Rows that were kept before this batch.
     pub kept_before: usize,
-    /// Rows that the front stands on now.
+    /// Rows that the front is now based on.
     pub kept: usize,
     /// Share of the batch's rows with a category that was not known before.
     pub unseen_share: f64,
     /// New categories, as features: `job=pilot`.
-    pub new_levels: Vec<String>,
+    pub new_categories: Vec<String>,
     /// New groups, by attribute: `race=Other`.
     pub new_groups: Vec<String>,
-    /// Share of rows with the positive value.
+    /// Share of rows labeled positive.
     pub base_rate: Shift,
     /// The groups of every attribute.
     pub groups: Vec<GroupShift>,
-    /// What became of the front.
+    /// The changes of the front.
     pub front: FrontShift,
 }
 
-/// A share in the rows kept before and in the batch; `None` where there are no such rows.
+/// A share in the rows kept before and in the batch; `None` if there are no such rows.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Shift {
     /// In the rows kept before.
@@ -51,12 +51,12 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// By how much the batch differs.
+    /// The difference between the batch and the rows kept before.
     pub fn change(&self) -> Option<f64> {
         Some(self.batch? - self.before?)
     }
 
-    /// Whether two samples of one population, of so many rows before and in the batch, would differ as
+    /// Whether two samples of one population, with this many rows before and in the batch, could differ as
     /// much by chance: within three standard errors of the difference.
     pub fn may_be_chance(&self, before: usize, batch: usize) -> bool {
         let (Some(change), Some(was), Some(is)) = (self.change(), self.before, self.batch) else {
@@ -69,7 +69,7 @@ impl Shift {
     }
 }
 
-/// How a group changed.
+/// The changes of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupShift {
     /// The attribute.
@@ -82,56 +82,56 @@ pub struct GroupShift {
     pub rows: usize,
     /// Its share of the rows whose group is known.
     pub share: Shift,
-    /// Its share of rows with the positive value.
+    /// Its share of rows labeled positive.
     pub base_rate: Shift,
 }
 
-/// How the front changed.
+/// The changes of the front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontShift {
-    /// Why the front could not be updated and stays as it was; absent where it could.
+    /// The reason why the front could not be updated and did not change; absent if it was updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_because: Option<String>,
-    /// Its points.
-    pub points: usize,
-    /// What it is judged by.
+    /// Number of models on the front.
+    pub models: usize,
+    /// The measures that the front is judged by.
     pub judged_by: Vec<String>,
-    /// Share of the box up to the state's reference point that the front of before dominates on the
-    /// current rows; absent for the first batch and for more than four objectives.
+    /// Hypervolume share, up to the state's reference point, of the previous front on the current rows;
+    /// absent for the first batch and for more than four objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervolume_before: Option<f64>,
-    /// The same of the front as it is now.
+    /// Hypervolume share of the current front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervolume: Option<f64>,
-    /// How far the rows alone moved the models of before: the mean over these of the largest change
+    /// How far the new rows alone moved the previous models: the mean over the models of the largest change
     /// of a value, as a share of the reference point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shifted: Option<f64>,
-    /// How far the front moved on the current rows: the mean distance from a point of now to the
-    /// nearest of before, as a share of the reference point.
+    /// How far the front moved on the current rows: the mean distance from a current model to the nearest
+    /// previous one, as a share of the reference point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<f64>,
-    /// Mean absolute change of each value of `judged_by` when the models of before are scored on the
-    /// current rows instead of the previous ones; empty if `shifted` is absent.
+    /// Mean absolute change of each value of `judged_by` when the previous models are scored on the current
+    /// rows instead of the previous ones; empty if `shifted` is absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shifted_by: Vec<f64>,
-    /// Mean absolute difference in each value of `judged_by` between a model of now and the nearest of
-    /// before, both on the current rows; empty if `moved` is absent.
+    /// Mean absolute difference in each value of `judged_by` between a current model and the nearest
+    /// previous one, both on the current rows; empty if `moved` is absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_by: Vec<f64>,
 }
 
 impl FrontShift {
-    /// A front that an update found.
+    /// The changes by an update that found a front.
     pub(crate) fn of(settled: Option<&Settled>, fitted: &Fitted) -> Result<Self, Error> {
         let standing = &fitted.standing;
-        // Values of other measures cannot be compared.
+        // Values of different measures cannot be compared.
         let earlier = settled.filter(|s| s.judged_by == standing.names);
         let reference = earlier.map_or(&standing.reference, |s| &s.reference);
         let (before, now) = (&standing.earlier, &standing.front);
         let mut shift = Self {
             kept_because: None,
-            points: fitted.outcome.front.len(),
+            models: fitted.outcome.front.len(),
             judged_by: standing.names.clone(),
             hypervolume_before: None,
             hypervolume: volume(now, reference)?,
@@ -150,11 +150,11 @@ impl FrontShift {
         Ok(shift)
     }
 
-    /// A front of so many points that stays as it was.
-    pub(crate) fn none(settled: Option<&Settled>, points: usize, why: &str) -> Self {
+    /// The changes if a front with this many models did not change.
+    pub(crate) fn none(settled: Option<&Settled>, models: usize, why: &str) -> Self {
         Self {
             kept_because: Some(why.to_owned()),
-            points,
+            models,
             judged_by: settled.map_or_else(Vec::new, |s| s.judged_by.clone()),
             hypervolume_before: None,
             hypervolume: None,
@@ -166,7 +166,7 @@ impl FrontShift {
     }
 }
 
-/// Who is in some rows: base rates and shares of groups.
+/// The composition of some rows: base rates and shares of groups.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Composition {
     base_rate: Option<f64>,
@@ -181,7 +181,7 @@ struct Group {
     base_rate: Option<f64>,
 }
 
-/// Weights of rows, and of those with the positive value.
+/// Weights of all rows, and of rows labeled positive.
 #[derive(Clone, Copy, Default)]
 struct Mass {
     rows: usize,
@@ -202,7 +202,7 @@ impl Mass {
 }
 
 impl Composition {
-    /// Of all these rows, in order.
+    /// The composition of all these rows, in order.
     pub(crate) fn of(parts: &[Dataset]) -> Self {
         let Some(first) = parts.first() else {
             return Self::default();
@@ -241,7 +241,7 @@ impl Composition {
         }
     }
 
-    /// How a batch differs from what was there before, if anything was.
+    /// The differences between a batch and the rows before it, if there are any.
     pub(crate) fn shifts(before: Option<&Self>, batch: &Self) -> (Shift, Vec<GroupShift>) {
         let base_rate = Shift {
             before: before.and_then(|b| b.base_rate),
@@ -253,7 +253,7 @@ impl Composition {
             for group in groups {
                 let same = |g: &&Group| g.name == group.name;
                 let earlier = earlier.and_then(|(_, groups)| groups.iter().find(same));
-                // A group that is new had no rows before.
+                // A new group had no rows before.
                 let none = before.map(|_| 0.0);
                 shifts.push(GroupShift {
                     attribute: attribute.clone(),
@@ -275,8 +275,7 @@ impl Composition {
     }
 }
 
-/// The share of the box up to the reference that a front dominates; `None` where that would take too
-/// long to find.
+/// The hypervolume share of a front up to the reference; `None` if it would take too long to compute.
 pub(crate) fn volume(values: &[f64], reference: &[f64]) -> Result<Option<f64>, Error> {
     if reference.len() > MOST_JUDGED {
         return Ok(None);
@@ -286,7 +285,7 @@ pub(crate) fn volume(values: &[f64], reference: &[f64]) -> Result<Option<f64>, E
     Ok(Some(dominated / whole))
 }
 
-/// Mean over points of the largest change of a value, as a share of the reference.
+/// Mean over the models of the largest change of a value, as a share of the reference.
 fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
     let m = reference.len();
     (m > 0 && before.len() == now.len() && !now.is_empty()).then(|| {
@@ -296,7 +295,7 @@ fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
     })
 }
 
-/// Mean distance from a point of now to the nearest of before, as a share of the reference.
+/// Mean distance from a current model to the nearest previous one, as a share of the reference.
 fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
     let m = reference.len();
     (m > 0 && !before.is_empty() && !now.is_empty()).then(|| {
@@ -320,7 +319,7 @@ fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
     mean_differences(before.chunks_exact(m).zip(now.chunks_exact(m)), m)
 }
 
-/// Mean absolute difference of each value to the nearest point of before, in its own unit.
+/// Mean absolute difference of each value from the nearest previous model, in its own unit.
 fn moved_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
     let m = reference.len();
     if m == 0 || before.is_empty() || now.is_empty() {
@@ -360,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_front_that_stays_has_not_moved() {
+    fn unchanged_front_has_not_moved() {
         let (front, reference) = ([0.1, 0.4, 0.2, 0.3], [1.0, 0.5]);
         assert_eq!(moved(&front, &front, &reference), Some(0.0));
         assert_eq!(shifted(&front, &front, &reference), Some(0.0));
@@ -372,17 +371,17 @@ mod tests {
         let (before, now) = ([0.1, 0.4, 0.2, 0.3], [0.2, 0.3, 0.2, 0.3]);
         let reference = [1.0, 0.5];
         assert!((shifted(&before, &now, &reference).unwrap() - 0.1).abs() < 1e-12);
-        // Both points of now were there before.
+        // Both current points existed before.
         assert_eq!(moved(&before, &now, &reference), Some(0.0));
         assert_eq!(shifted(&before[..2], &now, &reference), None);
-        // In their own units: the one point moves by 0.1 in both.
+        // In their own units: one point moves by 0.1 in both.
         let near = |found: Vec<f64>, expected: [f64; 2]| {
             let pairs = found.iter().zip(expected);
             found.len() == 2 && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
         };
         assert!(near(shifted_by(&before, &now, &reference), [0.05, 0.05]));
         assert!(near(moved_by(&before, &now, &reference), [0.0, 0.0]));
-        // The nearest is found by shares of the reference: 0.15 of 1 is nearer than 0.1 of 0.5.
+        // Shares of the reference decide which is nearest: 0.15 of 1 is nearer than 0.1 of 0.5.
         let far = moved_by(&[0.25, 0.4, 0.1, 0.3], &[0.1, 0.4], &reference);
         assert!(near(far, [0.15, 0.0]));
         assert!(shifted_by(&before[..2], &now, &reference).is_empty());
@@ -414,11 +413,11 @@ mod tests {
             !shift(0.534).may_be_chance(2_000_000, 2_000)
                 && !shift(0.466).may_be_chance(2_000_000, 2_000)
         );
-        // As many rows before as in the batch: the error is √2 times as large.
+        // With as many rows before as in the batch, the error is √2 times as large.
         assert!(
             shift(0.54).may_be_chance(2_000, 2_000) && !shift(0.548).may_be_chance(2_000, 2_000)
         );
-        // Nobody before, and 20 of 2,000 now; without a share before nothing is known.
+        // 0 rows before and 20 of 2,000 now; without a share before, nothing is known.
         let new = Shift {
             before: Some(0.0),
             batch: Some(0.01),

@@ -1,10 +1,10 @@
-//! Takes the rows of inputs and makes batches of them.
+//! Reads rows from inputs and divides them into batches.
 
 use std::path::Path;
 use std::time::Instant;
 
 use fairfront_core::{counted, grouped, say};
-use fairfront_data::{Notice, Position};
+use fairfront_data::{Diagnostic, Position};
 use fairfront_model::Error as ModelError;
 use fairfront_run::Error;
 
@@ -12,34 +12,34 @@ use super::source::{self, Next, STDIN, Source};
 use super::{CommittedBatch, Stream, Watcher};
 use crate::setting::{FLUSH, SKIP};
 
-/// How a call reads its inputs.
+/// Options for reading the inputs of one call.
 #[derive(Debug, Clone, Default)]
 pub struct Feed {
     /// Wait for more rows at the end of the last file.
     pub follow: bool,
     /// Use a last batch that is not full.
     pub flush: bool,
-    /// Rows that may be rejected in all; more end the stream.
+    /// The maximum number of rejected rows in total; more of them end the stream.
     pub max_rejected: Option<u64>,
     /// Reject all rows of the first batch of this call.
     pub skip_batch: bool,
-    /// Standard input starts at its beginning again, and so many of its rows were taken.
+    /// Standard input starts from its beginning again, and this many of its rows were already used.
     pub skip: Option<u64>,
 }
 
-/// What a call did.
+/// The result of one call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fed {
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Rows that wait for their batch to be full.
+    /// Rows that wait until their batch is full.
     pub waiting: usize,
-    /// Whether it was asked to stop before the end of its inputs.
+    /// Whether it was stopped before the end of its inputs.
     pub stopped: bool,
 }
 
 impl Stream {
-    /// Takes the rows of these inputs, batch by batch. After an error the state has to be opened again.
+    /// Reads the rows of these inputs, batch by batch. After an error, the state must be opened again.
     pub fn feed(
         &mut self,
         inputs: &[String],
@@ -47,15 +47,15 @@ impl Stream {
         watcher: &mut dyn Watcher,
     ) -> Result<Fed, Error> {
         if inputs.iter().filter(|name| *name == STDIN).count() > 1 {
-            let message = "standard input (-) can be named only once";
+            let message = "standard input (-) can be passed only once";
             return Err(Error::usage(message));
         }
         if self.broken {
-            let problem = "an earlier call ended with an error; open the state again";
+            let problem = "an earlier call failed; open the state again";
             return Err(Error::file(&self.folder, problem));
         }
         let fed = self.feed_all(inputs, feed, watcher);
-        // What is in memory may be more than what is on the disk.
+        // There may be more in memory than on the disk.
         self.broken = fed.is_err();
         fed
     }
@@ -67,7 +67,7 @@ impl Stream {
         watcher: &mut dyn Watcher,
     ) -> Result<Fed, Error> {
         let mut fed = Fed::default();
-        // Those of an earlier call that ended while it made its batch.
+        // Rows of an earlier call that ended during its batch.
         fed.stopped = !self.take_full(feed, watcher, &mut fed, None)?;
         for (at, name) in inputs.iter().enumerate() {
             if fed.stopped {
@@ -87,7 +87,7 @@ impl Stream {
         Ok(fed)
     }
 
-    /// Reads one input to its end; whether it was stopped before.
+    /// Reads one input to its end, and returns whether it was stopped before.
     fn read(
         &mut self,
         name: &str,
@@ -139,30 +139,32 @@ impl Stream {
             }
         }
         if source.left_open_end() {
-            watcher.notice(&Notice::warning(say![
-                "the last line of standard input has no line end and is not taken, since it may be part of \
-                 a row";
-                FLUSH, " takes it"
+            watcher.diagnostic(&Diagnostic::warning(say![
+                "the last line of standard input has no line end and was ignored, because it may be an \
+                 incomplete row";
+                "pass ", FLUSH, " to use it"
             ]));
         }
         self.put_aside(&mut source)?;
         Ok(stopped)
     }
 
-    /// What was read of a pipe cannot be read again: an error says what is safe.
+    /// Adds the number of stored rows to an error, because a pipe cannot be read again.
     fn of_stdin(&self, error: Error) -> Error {
         match error {
             Error::Model(ModelError::File { path, problem }) => {
                 let safe = self.stdin_rows();
                 let rows = counted(safe as usize, "row");
                 let problem = problem.to_string();
-                let problem =
-                    problem.replace("run the same command again, nothing is lost", "go on");
+                let problem = match problem.split_once("run the same command again") {
+                    Some((before, _)) => format!("{before}continue"),
+                    None => problem,
+                };
                 ModelError::File {
                     path,
                     problem: say![
-                        "{problem}: {rows} of standard input are safe, send those behind them, or all of \
-                         them again with ",
+                        "{problem}; {rows} from standard input are stored; send only the rows after \
+                         these, or resend everything with ",
                         SKIP.is(safe)
                     ],
                 }
@@ -172,8 +174,8 @@ impl Stream {
         }
     }
 
-    /// Remembers what the format of an input says of its columns. Until the first batch has settled the
-    /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
+    /// Remembers the column types that the format of an input declares. Rows of several calls may wait for
+    /// the first batch, which fixes the types, so the declared types must be stored.
     fn declare(&mut self, source: &Source) -> Result<(), Error> {
         let mut declared = self.journal.declared.clone();
         declared.extend(source.types.clone());
@@ -184,7 +186,7 @@ impl Stream {
         self.commit()
     }
 
-    /// Remembers that commas may be decimal signs, for the same reason.
+    /// Remembers that commas may be decimal commas, for the same reason.
     fn learn_separator(&mut self, source: &Source) -> Result<(), Error> {
         let is_known = self.journal.commas_are_free || !source.commas_are_free();
         if is_known || self.live.state.settled.is_some() {
@@ -194,7 +196,8 @@ impl Stream {
         self.commit()
     }
 
-    /// The input of this name; one that begins with all that was read of another goes on behind that.
+    /// The input of this name. A file that starts with everything that was read from a known input resumes
+    /// after that.
     fn find_input(
         &mut self,
         name: &str,
@@ -209,9 +212,9 @@ impl Stream {
                 source::same_text(name, &self.journal.options.read, &self.journal.inputs)?
         {
             let known = &self.journal.inputs[same].name;
-            watcher.notice(&Notice::info(format!(
-                "{name} begins with all that was read of {known} and is taken for the same input: it goes \
-                 on where that was left"
+            watcher.diagnostic(&Diagnostic::note(format!(
+                "{name} starts with everything that was read from {known}, so it is treated as the same \
+                 input and resumes there"
             )));
             let position = self.journal.inputs[same].position.clone();
             let input = self.journal.input(name, identity);
@@ -221,7 +224,7 @@ impl Stream {
         Ok(self.journal.input(name, identity))
     }
 
-    /// Passes over the rows of standard input that were taken already; whether it was stopped.
+    /// Skips the rows of standard input that were already used, and returns whether it was stopped.
     fn replay(
         &mut self,
         source: &mut Source,
@@ -232,8 +235,9 @@ impl Stream {
         if skip > safe {
             let rows = counted(safe as usize, "row");
             return Err(Error::usage(say![
-                SKIP.is(skip), ": {rows} of standard input are safe, and those behind them would be lost";
-                "say ", SKIP.is(safe)
+                SKIP.is(skip), ": only {rows} from standard input are stored, and the rows after these \
+                                would be lost";
+                "pass ", SKIP.is(safe)
             ]));
         }
         let mut chain = String::new();
@@ -251,9 +255,9 @@ impl Stream {
                 Next::End => {
                     let (rows, before) = (counted(passed as usize, "row"), grouped(safe as usize));
                     return Err(Error::data(say![
-                        "standard input ended after {rows}, but {before} were taken before; ",
+                        "standard input ended after {rows}, but {before} were read before; ",
                         SKIP,
-                        " is for an input that starts at its beginning again"
+                        " requires an input that starts from its beginning again"
                     ]));
                 }
             }
@@ -261,14 +265,14 @@ impl Stream {
         if chain != self.stdin_chain(source.input()) {
             let rows = counted(safe as usize, "row");
             return Err(Error::data(say![
-                "the first {rows} of standard input are not those that were taken before; ",
+                "the first {rows} of standard input differ from those read before; ",
                 SKIP,
-                " is for an input that starts at its beginning again"
+                " requires an input that starts from its beginning again"
             ]));
         }
         if skip < safe {
-            watcher.notice(&Notice::info(format!(
-                "rows {} to {} of standard input were safe already and are skipped too",
+            watcher.diagnostic(&Diagnostic::note(format!(
+                "rows {} to {} of standard input were already stored and are also skipped",
                 grouped(skip as usize + 1),
                 grouped(safe as usize)
             )));
@@ -276,7 +280,7 @@ impl Stream {
         Ok(false)
     }
 
-    /// Makes batches as long as enough rows wait; `false` where it was stopped.
+    /// Makes batches while enough rows wait; `false` if it was stopped.
     fn take_full(
         &mut self,
         feed: &Feed,
@@ -292,8 +296,8 @@ impl Stream {
         Ok(true)
     }
 
-    /// Makes a batch of the first rows that wait and commits it; `false` where it was stopped and left
-    /// out.
+    /// Makes a batch of the first waiting rows and commits it; `false` if it was stopped and the batch was
+    /// abandoned.
     fn take_batch(
         &mut self,
         feed: &Feed,
@@ -308,14 +312,14 @@ impl Stream {
         let Some(update) = self.update(feed.max_rejected, skip, position, watcher)? else {
             return Ok(false);
         };
-        let notices = self.unsaid(update.notices);
+        let diagnostics = self.unsaid(update.diagnostics);
         fed.batches += 1;
         let from_stdin = self.journal.inputs.iter().any(|i| i.identity == STDIN);
         watcher.committed(&CommittedBatch {
             drift: &update.drift,
             seconds: start.elapsed().as_secs_f64(),
             stdin_rows: from_stdin.then(|| self.stdin_rows()),
-            notices: &notices,
+            diagnostics: &diagnostics,
         });
         Ok(true)
     }

@@ -1,10 +1,10 @@
-//! The newest front, under an encoding that grows, and the rows as it sees them.
+//! The newest front, under an encoding that grows, and the rows that it is fitted on.
 
 use fairfront_core::Points;
 use fairfront_data::{Encoded, Encoding, Part, Spec, StoredRows, embed};
 use fairfront_run::{Earlier, Error, Fitted, Run, RunFiles, run_info_of};
 
-/// What a run calls the source of its rows, unless the caller names another one.
+/// The name of the source of rows in a run, unless the caller sets another one.
 const SOURCE: &str = "partial_fit";
 /// The file with the points that a solver starts from in addition to the front.
 const STARTS: &str = "starts.json";
@@ -12,14 +12,14 @@ const STARTS: &str = "starts.json";
 /// A front that the next batch updates.
 #[derive(Debug, Clone)]
 pub(crate) struct Front {
-    /// Its run; its encoding is that of the front's points.
+    /// Its run, with the encoding of the front's points.
     pub(crate) run: Run,
     /// Points that the solver starts from in addition to the front, if it needs any.
     starts: Option<Points>,
 }
 
 impl Front {
-    /// The front that was fitted.
+    /// Creates it from a fitted front.
     pub(crate) fn of(fitted: &Fitted, spec: &Spec) -> Self {
         Self {
             run: Run::new(run_info_of(SOURCE, None, spec, fitted), fitted),
@@ -27,7 +27,7 @@ impl Front {
         }
     }
 
-    /// Models of the front.
+    /// Number of models on the front.
     pub(crate) fn len(&self) -> usize {
         self.run.front.len()
     }
@@ -65,7 +65,7 @@ impl Front {
         Ok(vec![(STARTS, bytes)])
     }
 
-    /// The front in these files, by name.
+    /// Reads the front from these files, by name.
     pub(crate) fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
         let run = Run::from_files(files)?;
         let n_params = run.encoding.schema().n_features() + 1;
@@ -73,11 +73,11 @@ impl Front {
         let starts: Option<Vec<Vec<f64>>> = starts
             .map(|(_, bytes)| serde_json::from_slice(bytes))
             .transpose()
-            .map_err(|e| Error::data(format!("{STARTS}: is corrupted ({e})")))?;
+            .map_err(|e| Error::data(format!("{STARTS}: the file is corrupted ({e})")))?;
         let fits = |point: &Vec<f64>| point.len() == n_params;
         if !starts.iter().flatten().all(fits) || !fits(&run.info.unmitigated.params) {
             return Err(Error::data(
-                "the front and its encoding do not belong together",
+                "the front and its encoding do not match; restore both from the same copy of the state",
             ));
         }
         let starts = starts.map(|points| Points::from_vec(n_params, points.concat()));
@@ -85,12 +85,12 @@ impl Front {
     }
 }
 
-/// Kept rows as a front sees them. Groups that have left the rows which decide are none of its groups:
-/// what was seen once must not keep those that are there from being compared.
+/// Encodes the kept rows for a front. Groups without training or validation rows are left out, so that they
+/// do not prevent the comparison of the other groups.
 pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<Encoded, Error> {
     let decide = [Part::Train, Part::Validation];
     let (mut encoding, rows) = rows.with_present_groups(encoding, &decide);
-    let notices = rows.fix_small_groups(&mut encoding);
+    let diagnostics = rows.fix_small_groups(&mut encoding);
     let parts = rows.datasets(&encoding.schema())?;
-    Ok(Encoded::of_parts(encoding, parts, notices))
+    Ok(Encoded::of_parts(encoding, parts, diagnostics))
 }

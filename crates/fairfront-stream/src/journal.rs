@@ -1,4 +1,4 @@
-//! How rows reach a stream in a folder, and how far they were read: `journal.json`.
+//! The inputs of a stream in a folder, and how far they were read: `journal.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 use crate::options::InputOptions;
 use crate::store::{Committed, Entry};
 
-/// The file of a generation that holds it.
+/// The file of a generation that contains the journal.
 pub(crate) const JOURNAL: &str = "journal.json";
 
-/// An input and how far it was read.
+/// An input, and how far it was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Input {
-    /// As it was named.
+    /// Its name, as passed by the user.
     pub(crate) name: String,
-    /// What tells it from others: the file's full path, a known data set's name, `-`.
+    /// Its identity: the file's full path, a known data set's name, or `-`.
     pub(crate) identity: String,
-    /// Rows taken.
+    /// Number of rows used.
     pub(crate) rows: u64,
-    /// How far the text was read; for standard input nothing but its rows counts.
+    /// How far the file was read; for standard input, only the number of rows counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) position: Option<Position>,
-    /// For standard input: what its rows were, in one checksum.
+    /// For standard input: a checksum of its rows.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) chain: String,
 }
 
 impl Input {
-    /// What a log says of it before anything it gave: who it is, and from where it goes on.
+    /// The log entries that come before its rows: its identity, and the position to resume from.
     pub(crate) fn entries(&self, index: usize) -> Vec<Entry> {
         let known = Entry::Input {
             input: index,
@@ -47,7 +47,7 @@ impl Input {
         std::iter::once(known).chain(position).collect()
     }
 
-    /// The input that a log announces.
+    /// The input that a log entry declares.
     pub(crate) fn of(entry: &Entry) -> Option<Self> {
         match entry {
             Entry::Input { name, identity, .. } => Some(Self::new(name, identity)),
@@ -66,26 +66,25 @@ impl Input {
     }
 }
 
-/// What a stream in a folder remembers in addition to its state.
+/// The facts that a stream in a folder stores in addition to its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Journal {
     pub(crate) options: InputOptions,
     /// Names of the columns, in the order of the first input.
     pub(crate) columns: Vec<String>,
-    /// Types that the formats of inputs state.
+    /// Column types that the formats of inputs declare.
     pub(crate) declared: BTreeMap<String, ColumnType>,
-    /// Whether the fields of an input are separated by another character than a comma, so that a comma
-    /// may be a decimal sign.
+    /// Whether the separator of an input is not a comma, so that a comma may be a decimal comma.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) commas_are_free: bool,
     pub(crate) inputs: Vec<Input>,
-    /// How far `rejected.csv` and `drift.jsonl` are committed.
+    /// The committed lengths of `rejected.csv` and `drift.jsonl`.
     pub(crate) rejected_file: Committed,
     pub(crate) drift_file: Committed,
 }
 
 impl Journal {
-    /// Nothing read yet.
+    /// Creates a journal before anything was read.
     pub(crate) fn new(options: InputOptions) -> Self {
         Self {
             options,
@@ -103,7 +102,7 @@ impl Journal {
         let path = generation.join(JOURNAL);
         let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
         serde_json::from_slice(&bytes)
-            .map_err(|e| Error::file(&path, format!("this is not the journal of a stream ({e})")))
+            .map_err(|e| Error::file(&path, format!("not the journal of a stream ({e})")))
     }
 
     pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
@@ -112,7 +111,7 @@ impl Journal {
         Ok(format!("{text}\n").into_bytes())
     }
 
-    /// The input of this identity; a new one if there is none.
+    /// The input with this identity, which is added if it is new.
     pub(crate) fn input(&mut self, name: &str, identity: &str) -> usize {
         if let Some(at) = self.inputs.iter().position(|i| i.identity == identity) {
             return at;

@@ -1,4 +1,4 @@
-//! Which rows of a stream are kept: all, the last ones, or a uniform sample.
+//! The rows of a stream that are kept: all, the last ones, or a uniform sample.
 
 use std::path::Path;
 
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::segment;
 
-/// The rows of one batch that are on the disk.
+/// The rows of one batch on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Segment {
-    /// The batch they came with.
+    /// The batch of the rows.
     pub(crate) batch: u64,
-    /// How many.
+    /// Number of rows.
     pub(crate) rows: usize,
 }
 
-/// What a state says of its rows.
+/// The facts about the kept rows in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct KeptInfo {
     /// Rows in use of the whole stream.
     pub(crate) seen: u64,
-    /// Files that hold those that are kept, in order; none for a reservoir.
+    /// Files that contain the kept rows, in order; none for a reservoir.
     pub(crate) segments: Vec<Segment>,
 }
 
-/// The file that holds the rows that are kept: of a stream in memory, or of a reservoir.
+/// The file that contains the kept rows of a stream in memory or of a reservoir.
 pub(crate) const ROWS: &str = "kept.rows";
 
-/// The rows as they were before a batch.
+/// The rows before a batch.
 pub(crate) struct Before {
     info: KeptInfo,
     n_rows: usize,
-    /// The rows themselves, if a batch does more than add to them.
+    /// The rows themselves, if a batch does more than append to them.
     rows: Option<StoredRows>,
 }
 
-/// The rows that are kept, in memory.
+/// The kept rows, in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     keep: Keep,
@@ -48,7 +48,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// None yet.
+    /// No rows yet.
     pub(crate) fn new(keep: Keep, seed: u64) -> Self {
         Self::of(keep, seed, KeptInfo::default(), None)
     }
@@ -63,11 +63,11 @@ impl Kept {
     ) -> Result<Self, Error> {
         let mut rows: Option<StoredRows> = None;
         let mut add = |path: &Path, bytes: &[u8]| -> Result<usize, Error> {
-            let more = StoredRows::from_bytes(bytes).map_err(|e| damaged(path, &e))?;
+            let more = StoredRows::from_bytes(bytes).map_err(|e| corrupted(path, &e))?;
             let n = more.n_rows();
             match &mut rows {
                 None => rows = Some(more),
-                Some(rows) => rows.append(&more).map_err(|e| damaged(path, &e))?,
+                Some(rows) => rows.append(&more).map_err(|e| corrupted(path, &e))?,
             }
             Ok(n)
         };
@@ -80,7 +80,7 @@ impl Kept {
             let path = segment::place(state, of_batch.batch);
             let bytes = segment::read(state, of_batch.batch)?;
             if add(&path, &bytes)? != of_batch.rows {
-                return Err(damaged(&path, &"it holds another number of rows"));
+                return Err(corrupted(&path, &"the number of rows differs"));
             }
         }
         let mut kept = Self::of(keep, seed, info, rows);
@@ -88,7 +88,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Rows of which all is known.
+    /// Creates it from its parts.
     pub(crate) fn of(keep: Keep, seed: u64, info: KeptInfo, rows: Option<StoredRows>) -> Self {
         Self {
             keep,
@@ -98,18 +98,18 @@ impl Kept {
         }
     }
 
-    /// The rows, where there are any.
+    /// The rows, if there are any.
     pub(crate) fn rows(&self) -> Option<&StoredRows> {
         self.rows.as_ref()
     }
 
-    /// How many these are.
+    /// Number of kept rows.
     pub(crate) fn n_rows(&self) -> usize {
         self.rows.as_ref().map_or(0, StoredRows::n_rows)
     }
 
-    /// Takes the rows of a batch, and returns what [`Kept::go_back`] needs to undo it. After an error
-    /// nothing has changed.
+    /// Adds the rows of a batch, and returns the data that [`Kept::go_back`] needs to undo it. On an error
+    /// nothing changes.
     pub(crate) fn add(&mut self, batch: u64, new: &StoredRows) -> Result<Before, Error> {
         let n_rows = self.n_rows();
         let before = Before {
@@ -145,7 +145,7 @@ impl Kept {
         Ok(before)
     }
 
-    /// Goes back to the rows before a batch.
+    /// Restores the rows before a batch.
     pub(crate) fn go_back(&mut self, before: Before) -> Result<(), Error> {
         self.info = before.info;
         self.rows = match (self.keep, self.rows.take(), before.n_rows) {
@@ -155,7 +155,7 @@ impl Kept {
         Ok(())
     }
 
-    /// What is too old for the window leaves it.
+    /// Removes rows that are too old for the window.
     fn cut(&mut self) -> Result<(), Error> {
         let (Keep::Window(size), Some(rows)) = (self.keep, &self.rows) else {
             return Ok(());
@@ -188,25 +188,25 @@ impl Kept {
         }
     }
 
-    /// Whether the file of the last batch's rows, and none of the others, is damaged.
+    /// Whether the file of the last batch's rows is corrupted, and no other.
     pub(crate) fn needs_last(info: &KeptInfo, last: u64, state: &Path) -> bool {
-        // What merely cannot be read now is not damaged.
-        let damaged = |s: &Segment| match std::fs::read(segment::place(state, s.batch)) {
+        // A file that cannot be read at the moment is not corrupted.
+        let corrupted = |s: &Segment| match std::fs::read(segment::place(state, s.batch)) {
             Ok(bytes) => StoredRows::from_bytes(&bytes).is_err(),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,
         };
         let mut segments = info.segments.iter();
-        segments.all(|s| damaged(s) == (s.batch == last))
+        segments.all(|s| corrupted(s) == (s.batch == last))
     }
 
-    /// Whether the rows of each batch have a file of their own.
+    /// Whether the rows of each batch have their own file.
     pub(crate) fn has_segments(&self) -> bool {
         !matches!(self.keep, Keep::Reservoir(_))
     }
 }
 
-/// The place of a stream's row in a reservoir: each of the rows so far is in it with the same
-/// probability. `None` where it does not get in.
+/// The place of a stream's row in a reservoir, so that each row so far is in it with the same probability.
+/// `None` if the row is not sampled.
 fn reservoir_place(seed: u64, row: u64, size: usize) -> Option<usize> {
     let Ok(row) = usize::try_from(row) else {
         return None;
@@ -218,12 +218,12 @@ fn reservoir_place(seed: u64, row: u64, size: usize) -> Option<usize> {
     Some(random.below(row + 1)).filter(|place| *place < size)
 }
 
-fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
+fn corrupted(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::file(
         path,
         format!(
-            "rows of the stream are damaged ({why}); put the file back from a copy of the state, or begin \
-             a new state from the inputs"
+            "rows of the stream are corrupted ({why}); restore the file from a copy of the state, or \
+             start a new state from the inputs"
         ),
     )
 }

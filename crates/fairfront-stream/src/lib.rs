@@ -1,9 +1,9 @@
-//! A front that stays current: rows arrive in batches, each of which updates it.
+//! Keeps a front up to date while rows arrive in batches.
 //!
-//! [`Live`] is a stream in memory: it takes a batch and returns an [`Update`]. [`Stream`] is a [`Live`] with
-//! a journal: a folder that holds the same files, how far inputs were read, and the rows that wait. The
-//! folder is a run at any moment. A batch is committed completely or not at all, so that a stream that was
-//! killed resumes as if nothing had happened.
+//! [`Live`] is a stream in memory: it takes a batch and returns an [`Update`]. [`Stream`] is a [`Live`]
+//! with a journal: a folder that contains the same files, the positions of inputs, and the waiting rows.
+//! The folder is a valid run at any moment. Batches are committed atomically, so that a stream that was
+//! killed resumes without any difference.
 
 mod batch;
 mod disk;
@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Neutral, Wording};
-use fairfront_data::{Dropped, Encoded, MemoryLimit, Notice};
+use fairfront_data::{Diagnostic, Dropped, Encoded, MemoryLimit};
 use fairfront_model::file::names_in;
 use fairfront_run::Error;
 use fairfront_run::store::{Damaged, Generations, Lock, is_state};
@@ -45,32 +45,32 @@ pub use self::feed::{Fed, Feed};
 pub use self::live::{Live, Update};
 pub use self::options::{InputOptions, LiveOptions, StreamOptions};
 
-/// A batch that is committed.
+/// A committed batch.
 #[derive(Debug)]
 pub struct CommittedBatch<'a> {
-    /// What it changed.
+    /// The changes of the batch.
     pub drift: &'a Drift,
-    /// Wall seconds it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Rows of standard input that are safe, where rows come from there.
+    /// Number of stored rows from standard input, if rows come from there.
     pub stdin_rows: Option<u64>,
-    /// What to be wary of, beyond what was said before.
-    pub notices: &'a [Notice],
+    /// Messages that were not shown for earlier batches.
+    pub diagnostics: &'a [Diagnostic],
 }
 
-/// Is told what happens and may ask to stop.
+/// Receives progress, and may request a stop.
 pub trait Watcher {
-    /// What solvers report to; stopping them leaves the batch at hand out.
+    /// The observer of solvers. If it stops them, the current batch is abandoned.
     fn observer(&mut self) -> &mut dyn Observer;
-    /// Whether to stop, asked between rows.
+    /// Whether to stop; called between rows.
     fn is_stopped(&self) -> bool;
-    /// A batch is on the disk.
+    /// Called when a batch is on the disk.
     fn committed(&mut self, batch: &CommittedBatch);
-    /// Something to know.
-    fn notice(&mut self, notice: &Notice);
+    /// Called with a note or a warning.
+    fn diagnostic(&mut self, diagnostic: &Diagnostic);
 }
 
-/// A stream in memory, made durable by a folder that this process alone holds.
+/// A stream in memory that is stored in a folder. Only this process has access to the folder.
 pub struct Stream {
     folder: PathBuf,
     live: Live,
@@ -78,37 +78,37 @@ pub struct Stream {
     generations: Option<(Lock, Generations)>,
     /// Number of the newest generation; 0 before the first.
     generation: u64,
-    /// Batches and first segment needed by the generation before.
+    /// Batches and first segment needed by the previous generation.
     before: (u64, Option<u64>),
     ledgers: Option<(Ledger, Ledger)>,
     spool: Option<Spool>,
-    /// Rows that wait for their batch to be full, how many of them are in the spool, and how many are
-    /// of standard input.
+    /// Rows that wait until their batch is full, the number of them in the spool, and the number from
+    /// standard input.
     pending: Vec<Row>,
-    /// While a batch is made of the first rows that wait: the others.
+    /// The other waiting rows, while a batch is made of the first ones.
     later: Vec<Row>,
     spooled: usize,
     stdin_waiting: u64,
-    /// Inputs that the newest generation or the spool knows.
+    /// Number of inputs that the newest generation or the spool knows.
     announced: usize,
-    /// Whether what is in memory is more than what is on the disk.
+    /// Whether there is more in memory than on the disk.
     broken: bool,
-    /// What to say about how the state was found.
-    notices: Vec<Notice>,
-    /// The words for settings in the files of the state.
+    /// Messages about the state that was opened.
+    diagnostics: Vec<Diagnostic>,
+    /// The wording of settings in the files of the state.
     wording: &'static dyn Wording,
-    /// Messages of earlier batches: saying them once is enough.
+    /// Messages of earlier batches, which are not repeated.
     said: BTreeSet<String>,
 }
 
 impl Stream {
-    /// A new stream; nothing is written before its first row arrives.
+    /// Starts a new stream. Nothing is written before its first row arrives.
     pub fn begin(folder: &Path, options: StreamOptions) -> Result<Self, Error> {
         let (live, journal) = new(options)?;
         Ok(Self::of(folder, live, journal))
     }
 
-    /// A stream that holds no files yet.
+    /// Creates a stream without files.
     fn of(folder: &Path, live: Live, journal: Journal) -> Self {
         Self {
             folder: folder.to_path_buf(),
@@ -125,38 +125,38 @@ impl Stream {
             stdin_waiting: 0,
             announced: 0,
             broken: false,
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             wording: &Neutral,
             said: BTreeSet::new(),
         }
     }
 
-    /// The stream whose state is in a folder; `None` where there is nothing, an error where there is
-    /// something else. While it is held, no other process can open it.
+    /// Opens the stream in a folder. Returns `None` if the folder is missing or empty, and an error if it
+    /// contains something else. While the stream is open, no other process can open it.
     pub fn open(folder: &Path) -> Result<Option<Self>, Error> {
         if folder.is_file() {
-            let problem = "this is a file; the folder of the state comes first, then what is read";
+            let problem = "is a file; pass the folder of the state first, then the inputs";
             return Err(Error::file(folder, problem));
         }
         if !folder.exists() || is_empty(folder)? {
             return Ok(None);
         }
         if !is_state(folder) {
-            let problem = "this is there and is no state of a stream; name another folder";
+            let problem = "already exists and is not the state of a stream; choose another folder";
             return Err(Error::file(folder, problem));
         }
         let lock = Lock::take(folder)?;
         let generations = Generations::open(folder)?;
-        let mut notices = Vec::new();
+        let mut diagnostics = Vec::new();
         let (found, state, kept) = loop {
             let Some(found) = generations.newest()? else {
                 return Ok(None);
             };
-            set_aside(&generations, &found.damaged, &mut notices)?;
+            set_aside(&generations, &found.damaged, &mut diagnostics)?;
             let state = State::read(&found.path)?;
             match state.read_rows(folder, &found.path) {
                 Ok(kept) => break (found, state, kept),
-                // The generation before does not need the rows of the last batch.
+                // The previous generation does not need the rows of the last batch.
                 Err(error) if generations.is_sound(found.number.saturating_sub(1)) => {
                     let damaged = Damaged {
                         path: found.path.clone(),
@@ -165,7 +165,7 @@ impl Stream {
                     if !Kept::needs_last(&state.kept, state.batches, folder) {
                         return Err(error);
                     }
-                    set_aside(&generations, &[damaged], &mut notices)?;
+                    set_aside(&generations, &[damaged], &mut diagnostics)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -174,19 +174,19 @@ impl Stream {
         let mut stream = Self::of(folder, live, Journal::read(&found.path)?);
         stream.generation = found.number;
         stream.generations = Some((lock, generations));
-        stream.notices = notices;
+        stream.diagnostics = diagnostics;
         stream.open_ledgers()?;
         stream.open_spool()?;
         stream.tidy()?;
         Ok(Some(stream))
     }
 
-    /// Puts messages in the files of the state in the words of a program; they are neutral otherwise.
+    /// Sets the wording of messages in the files of the state; the default is neutral.
     pub fn set_wording(&mut self, wording: &'static dyn Wording) {
         self.wording = wording;
     }
 
-    /// What was settled by the first call.
+    /// The options that were fixed by the first call.
     pub fn options(&self) -> StreamOptions {
         StreamOptions {
             live: self.live.options().clone(),
@@ -194,10 +194,11 @@ impl Stream {
         }
     }
 
-    /// Takes other options, which is possible as long as there is no front.
+    /// Replaces the options, which is possible until there is a front.
     pub fn set_options(&mut self, options: StreamOptions) -> Result<(), Error> {
         if self.live.state.settled.is_some() {
-            let problem = "the first batch has settled the options of this stream";
+            let problem = "the first batch has fixed the options of this stream; start a new state for \
+                           other options";
             return Err(Error::file(&self.folder, problem));
         }
         let (live, journal) = new(options)?;
@@ -206,23 +207,23 @@ impl Stream {
         self.commit()
     }
 
-    /// Limits the memory of this call; a state does not hold the limit.
+    /// Limits the memory of this call; the limit is not stored in the state.
     pub fn set_memory(&mut self, memory: MemoryLimit) {
         self.journal.options.read.memory = memory;
         self.live.set_memory(memory);
     }
 
-    /// What to know about how the state was found.
-    pub fn notices(&self) -> &[Notice] {
-        &self.notices
+    /// Messages about the state that was opened.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 
-    /// Batches that the front stands on so far.
+    /// Number of batches that the front is based on.
     pub fn batches(&self) -> u64 {
         self.live.batches()
     }
 
-    /// Rows of standard input that are safe: in a batch, or in the spool.
+    /// Number of stored rows from standard input, in a batch or in the spool.
     pub fn stdin_rows(&self) -> u64 {
         let input = self.journal.inputs.iter().position(|i| i.identity == STDIN);
         let Some(input) = input else {
@@ -232,14 +233,14 @@ impl Stream {
     }
 }
 
-/// What there is to say.
+/// Information about the stream.
 impl Stream {
-    /// Why rows were dropped so far, and how many.
+    /// Reasons for rows dropped so far, and their numbers.
     pub fn dropped(&self) -> &[Dropped] {
         self.live.dropped()
     }
 
-    /// The value of the target that counts as positive, once that is settled.
+    /// The value of the target that counts as positive, once known.
     pub fn positive(&self) -> Option<&str> {
         let settled = self.live.state.settled.as_ref()?;
         Some(settled.encoding.target.as_ref()?.positive.as_str())
@@ -250,18 +251,18 @@ impl Stream {
         self.live.rejected()
     }
 
-    /// Those of these notices that were not said before, whatever numbers are in them.
-    fn unsaid(&mut self, notices: Vec<Notice>) -> Vec<Notice> {
-        let words = |notice: &Notice| {
-            let words = notice.message.to_string();
+    /// The diagnostics that were not shown before, ignoring the numbers in them.
+    fn unsaid(&mut self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let words = |diagnostic: &Diagnostic| {
+            let words = diagnostic.message.to_string();
             words.replace(|c: char| c.is_ascii_digit(), "")
         };
-        let mut new = notices;
-        new.retain(|notice| self.said.insert(words(notice)));
+        let mut new = diagnostics;
+        new.retain(|diagnostic| self.said.insert(words(diagnostic)));
         new
     }
 
-    /// What all batches changed, from the first.
+    /// The changes of all batches, from the first.
     pub fn history(&self) -> Result<Vec<Drift>, Error> {
         let path = self.folder.join("drift.jsonl");
         let text = match std::fs::read_to_string(&path) {
@@ -271,7 +272,7 @@ impl Stream {
         };
         let drift = |line: &str| {
             serde_json::from_str(line)
-                .map_err(|e| Error::file(&path, format!("it is damaged: {e}")))
+                .map_err(|e| Error::file(&path, format!("the file is corrupted ({e})")))
         };
         text.lines().map(drift).collect()
     }
@@ -282,12 +283,15 @@ pub fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
     let state = State::read(generation)?;
     let kept = state.read_rows(folder, generation)?;
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
-        return Err(Error::file(folder, "this stream has no front yet"));
+        return Err(Error::file(
+            folder,
+            "this stream has no front yet; add more rows",
+        ));
     };
     if settled.updated + settled.skipped < state.batches {
         return Err(Error::data(
-            "the last batches could not update the front, so that the rows it was found on are no longer \
-             those that are kept; nothing can be recomputed before it is updated again",
+            "the last batches could not update the front, so the rows it was fitted on are no longer \
+             kept, and nothing can be recomputed; add rows until the front is updated again",
         ));
     }
     front::seen_by_front(&settled.encoding, rows)
@@ -320,16 +324,16 @@ fn is_empty(folder: &Path) -> Result<bool, Error> {
     Ok(entries.next().is_none())
 }
 
-/// Moves damaged generations out of the way and says so.
+/// Moves corrupted generations out of the way, with a warning.
 fn set_aside(
     generations: &Generations,
     damaged: &[Damaged],
-    notices: &mut Vec<Notice>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(), Error> {
     for (damaged, aside) in damaged.iter().zip(generations.set_aside(damaged)?) {
-        notices.push(Notice::warning(format!(
-            "{} is damaged ({}); it was moved to {}, and the stream goes on from the generation before: give \
-             the same inputs again",
+        diagnostics.push(Diagnostic::warning(format!(
+            "{} is corrupted ({}) and was moved to {}; the stream resumes from the previous generation: \
+             pass the same inputs again",
             damaged.path.display(),
             damaged.reason,
             aside.display()

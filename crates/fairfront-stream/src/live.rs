@@ -1,9 +1,9 @@
-//! A front in memory that batches of rows bring up to date.
+//! A front in memory that batches of rows keep up to date.
 
 use fairfront_core::{Message, counted, say};
 use fairfront_data::{
-    ColumnTypes, Dropped, Encoding, HeldRows, MemoryLimit, Notice, ReadFrom, Rejected, StoredRows,
-    Table, set_aside,
+    ColumnTypes, Diagnostic, Dropped, Encoding, HeldRows, MemoryLimit, ReadFrom, Rejected,
+    StoredRows, Table, set_aside,
 };
 use fairfront_model::Error as ModelError;
 use fairfront_run::{Error, Fitted, Run, StreamInfo, fit_encoded};
@@ -20,12 +20,12 @@ use crate::state::{Settled, State};
 #[cfg(test)]
 mod tests;
 
-/// A front in memory that is brought up to date by every batch of rows.
+/// A front in memory that every batch of rows updates.
 ///
-/// The first rows that make a front settle the encoding, which learns the categories and groups of later
-/// ones; every batch starts from the front before it. An update that ends with an error changes nothing.
-/// [`Live::to_files`] returns all of it; [`Stream`](crate::Stream) keeps these files in a folder, so that
-/// a kill loses nothing.
+/// The first rows that make a front fix the encoding, which learns the categories and groups of later rows.
+/// Every batch starts from the previous front. An update that ends with an error changes nothing.
+/// [`Live::to_files`] returns the complete state, and [`Stream`](crate::Stream) keeps these files in a
+/// folder, so that nothing is lost when the process is killed.
 #[derive(Debug)]
 pub struct Live {
     pub(crate) state: State,
@@ -34,33 +34,33 @@ pub struct Live {
     memory: MemoryLimit,
 }
 
-/// What a batch changed.
+/// The changes of a batch.
 #[derive(Debug)]
 pub struct Update {
-    /// How the population and the front changed.
+    /// The changes of the population and the front.
     pub drift: Drift,
-    /// The new front; `None` if the previous one still stands, for the reason in
+    /// The new front; `None` if the previous one still applies, for the reason in
     /// [`kept_because`](FrontShift::kept_because).
     pub fitted: Option<Fitted>,
-    /// What to be wary of.
-    pub notices: Vec<Notice>,
-    /// Rows of the batch that cannot be used, by their place in it.
+    /// Warnings and notes.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Rows of the batch that cannot be used, by their position in it.
     pub(crate) rejected: Vec<Rejected>,
-    /// The rows in use.
+    /// Number of rows in use.
     pub(crate) rows: StoredRows,
 }
 
-/// What becomes of a front whose solver was stopped.
+/// The treatment of a front whose solver was stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// It counts like any other.
+    /// It counts like any other front.
     Accepted,
-    /// The batch is left out: the update ends with the error of a stop.
+    /// The batch is abandoned, and the update ends with the error of a stop.
     Refused,
 }
 
 impl Live {
-    /// A front that waits for its first rows.
+    /// Starts without rows.
     pub fn begin(options: LiveOptions) -> Result<Self, Error> {
         let options = options.settled()?;
         let kept = Kept::new(options.keep, options.spec.seed);
@@ -76,25 +76,25 @@ impl Live {
         }
     }
 
-    /// Limits the memory of fits; files do not hold the limit.
+    /// Limits the memory of fits; the limit is not stored in files.
     pub fn set_memory(&mut self, memory: MemoryLimit) {
         self.memory = memory;
     }
 
     /// Takes the rows of a table as the next batch.
     ///
-    /// `None` as long as there is no front: the rows wait for more, and [`waiting`](Self::waiting) says
-    /// why. If the rows that are kept have become too few or too similar later, the previous front still
-    /// stands. A front whose solver was stopped counts like any other. A batch with a row that cannot be
-    /// used (a weight below 0, a value that the target never had) and a batch that a solver cannot fit are
-    /// refused as a whole.
+    /// Returns `None` as long as there is no front: the rows wait for more, and [`waiting`](Self::waiting)
+    /// returns the reason. If the kept rows later become too few or too similar, the previous front still
+    /// applies. A front whose solver was stopped counts like any other. A batch is rejected as a whole if a
+    /// row cannot be used (a weight below 0, a value that the target never had) or if a solver cannot fit
+    /// it.
     pub fn update(
         &mut self,
         table: Table,
         observer: &mut dyn Observer,
     ) -> Result<Option<Update>, Error> {
         if table.n_rows() == 0 {
-            return Err(Error::data("the batch has no rows; give at least one"));
+            return Err(Error::data("the batch has no rows; pass at least one"));
         }
         let Some(settled) = &self.state.settled else {
             return self.first(table, observer);
@@ -107,7 +107,7 @@ impl Live {
         self.take(ready, Stopped::Accepted, observer).map(Some)
     }
 
-    /// Tries to make a front of all rows so far.
+    /// Tries to compute a front from all rows so far.
     fn first(
         &mut self,
         table: Table,
@@ -120,7 +120,7 @@ impl Live {
         let mut held = held.clone();
         let waited = held.n_rows() > 0;
         if waited {
-            // Before anything else, so that other columns are called so.
+            // This comes first, so that different columns are reported as such.
             held.append(&table)?;
         }
         let batch = set_aside(table, spec)?;
@@ -151,7 +151,7 @@ impl Live {
         }
     }
 
-    /// Takes a batch whose rows are ready; after an error nothing has changed.
+    /// Takes a batch whose rows are ready. On an error nothing changes.
     pub(crate) fn take(
         &mut self,
         mut ready: Ready,
@@ -176,12 +176,12 @@ impl Live {
         }
     }
 
-    /// Rejects all rows of a batch: the front and the rows that are kept stay as they are.
+    /// Rejects all rows of a batch; the front and the kept rows do not change.
     pub(crate) fn skip(&mut self, n_rows: usize, why: &Message) -> Result<Update, Error> {
         let Some(settled) = &self.state.settled else {
             return Err(Error::usage(say![
                 SKIP_BATCH,
-                ": the stream has no front yet; start another state with rows that can be fitted"
+                ": the stream has no front yet; start a new state with rows that can be fitted"
             ]));
         };
         let reject = |index: usize| Rejected {
@@ -194,8 +194,8 @@ impl Live {
         Ok(self.settle(ready, composition, None, drift))
     }
 
-    /// The front on the rows that are kept, and who is in these; instead of a front the reason why the
-    /// previous one still stands.
+    /// Fits the front on the kept rows, and returns their composition. Instead of a front, it may return
+    /// the reason why the previous one still applies.
     fn fit(
         &self,
         ready: &mut Ready,
@@ -205,9 +205,9 @@ impl Live {
         let rows = self.kept.rows().unwrap_or(&ready.rows);
         let composition = Composition::of(&rows.datasets(&ready.encoding.schema())?);
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
-        let growth = ready.growth.notices.iter().cloned();
-        encoded.notices.splice(0..0, growth);
-        encoded.notices.append(&mut ready.notices);
+        let growth = ready.growth.diagnostics.iter().cloned();
+        encoded.diagnostics.splice(0..0, growth);
+        encoded.diagnostics.append(&mut ready.diagnostics);
         encoded.memory = self.memory;
         let State {
             options, batches, ..
@@ -221,7 +221,7 @@ impl Live {
             {
                 return Err(fairfront_core::Error::Stopped.into());
             }
-            // Rows without a class or a group say nothing: the current front still stands.
+            // Rows without a class or a group give no front, so the previous one still applies.
             Err(Error::Model(ModelError::Data(why))) if earlier.is_some() => {
                 Err(without_advice(&why.to_string()))
             }
@@ -230,7 +230,7 @@ impl Live {
         Ok((composition, fitted))
     }
 
-    /// What a batch changes.
+    /// The changes of a batch.
     fn drift(
         &self,
         ready: &Ready,
@@ -242,7 +242,7 @@ impl Live {
         let (base_rate, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
         let used = ready.rows.n_rows();
         let named = |of: &String, name: &String| format!("{of}={name}");
-        let (levels, new) = (ready.growth.levels.iter(), ready.growth.groups.iter());
+        let (categories, new) = (ready.growth.categories.iter(), ready.growth.groups.iter());
         Ok(Drift {
             batch: self.state.batches + 1,
             rows: self.state.rows + ready.n_rows as u64,
@@ -255,7 +255,7 @@ impl Live {
                 0 => 0.0,
                 n => ready.growth.unseen_rows as f64 / n as f64,
             },
-            new_levels: levels.map(|l| named(&l.column, &l.level)).collect(),
+            new_categories: categories.map(|l| named(&l.column, &l.category)).collect(),
             new_groups: new.map(|g| named(&g.attribute, &g.group)).collect(),
             base_rate,
             groups,
@@ -269,7 +269,7 @@ impl Live {
         })
     }
 
-    /// Takes a batch in; nothing can fail any more.
+    /// Takes over the results of a batch; this cannot fail.
     fn settle(
         &mut self,
         ready: Ready,
@@ -311,74 +311,74 @@ impl Live {
                 ..settled
             }),
         };
-        let notices = match &fitted {
+        let diagnostics = match &fitted {
             Some(fitted) => {
                 self.front = Some(Front::of(fitted, &state.options.spec));
-                fitted.notices.clone()
+                fitted.diagnostics.clone()
             }
-            None => ready.growth.notices,
+            None => ready.growth.diagnostics,
         };
         Update {
             drift,
             fitted,
-            notices,
+            diagnostics,
             rejected: ready.rejected,
             rows: ready.rows,
         }
     }
 
-    /// Says in the run where its rows come from; the notices of its front are those given.
+    /// Sets the source of the rows in the run, and the diagnostics of its front.
     pub(crate) fn set_source(
         &mut self,
         source: String,
         read: Option<ReadFrom>,
-        notices: Vec<Notice>,
+        diagnostics: Vec<Diagnostic>,
     ) {
         if let Some(front) = &mut self.front {
             let info = &mut front.run.info;
-            (info.source, info.read, info.notices) = (source, read, notices);
+            (info.source, info.read, info.diagnostics) = (source, read, diagnostics);
         }
     }
 }
 
-/// What there is to say.
+/// Information about the stream.
 impl Live {
-    /// What it was begun with, objectives by default named.
+    /// The options it was started with, including the default objectives.
     pub fn options(&self) -> &LiveOptions {
         &self.state.options
     }
 
-    /// Why the last batch brought no front; `None` if it did, and before the first.
+    /// The reason why the last batch gave no front; `None` if it did, and before the first batch.
     pub fn waiting(&self) -> Option<&str> {
         self.state.waiting.as_deref()
     }
 
-    /// Batches taken.
+    /// Number of batches so far.
     pub fn batches(&self) -> u64 {
         self.state.batches
     }
 
-    /// Rows of these batches, dropped and rejected ones counted.
+    /// Number of rows in these batches, including dropped and rejected ones.
     pub fn rows(&self) -> u64 {
         self.state.rows
     }
 
-    /// Rows that were rejected.
+    /// Number of rejected rows.
     pub fn rejected(&self) -> u64 {
         self.state.rejected
     }
 
-    /// Why rows were dropped, and how many.
+    /// Reasons for dropped rows, and their numbers.
     pub fn dropped(&self) -> &[Dropped] {
         &self.state.dropped
     }
 
-    /// Rows that are in memory: those that the front stands on, or those that wait for the first.
+    /// Number of rows in memory: those that the front is based on, or those that wait for the first front.
     pub fn kept(&self) -> usize {
         self.kept.n_rows() + self.state.held.n_rows()
     }
 
-    /// The encoding of the front's points, once there is a front.
+    /// The encoding of the front, once there is one.
     pub fn encoding(&self) -> Option<&Encoding> {
         Some(&self.front.as_ref()?.run.encoding)
     }
@@ -401,30 +401,30 @@ impl Live {
     }
 }
 
-/// Why rows make no front, if more of them may.
+/// The reason why rows do not make a front, if more rows may help.
 fn not_yet(error: &Error) -> Option<String> {
     match error {
         Error::Model(ModelError::Data(why)) => Some(without_advice(&why.to_string())),
-        Error::Model(ModelError::Table(why)) if why.is_for_want_of_rows() => {
+        Error::Model(ModelError::Table(why)) if why.needs_more_rows() => {
             Some(without_advice(&why.to_string()))
         }
         _ => None,
     }
 }
 
-/// Why rows make no front, without the advice after it, which is for a whole table.
+/// The reason without the remedy after it, which applies to whole tables.
 pub(crate) fn without_advice(why: &str) -> String {
     why.split(';').next().unwrap_or_default().to_owned()
 }
 
-/// Refuses a batch with rows that cannot be used.
+/// Rejects a batch that contains rows that cannot be used.
 fn all_usable(rejected: &[Rejected]) -> Result<(), Error> {
     let Some(first) = rejected.first() else {
         return Ok(());
     };
     let (rows, number) = (counted(rejected.len(), "row"), first.index + 1);
     Err(Error::data(say![
-        "{rows} of the batch cannot be used, the first of them (row {number}) because of ",
+        "{rows} of the batch cannot be used; the first problem is in row {number}: ",
         &first.reason
     ]))
 }

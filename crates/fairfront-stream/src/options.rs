@@ -1,4 +1,4 @@
-//! What determines the result of a stream in addition to its rows.
+//! The options that determine the result of a stream, together with its rows.
 
 use fairfront_core::{Message, counted, say};
 use fairfront_data::setting::{BALANCE, SENSITIVE, TARGET};
@@ -8,23 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::setting::{BATCH, RESERVOIR, WINDOW};
 
-/// What determines the fronts of a stream in addition to its rows.
+/// The options that determine the fronts of a stream, together with its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LiveOptions {
     /// Roles, policies, split and seed.
     pub spec: Spec,
     /// Objectives and solvers.
     pub request: FitRequest,
-    /// Which rows the front stands on.
+    /// The rows to keep for the front.
     pub keep: Keep,
-    /// Names of the sensitive attributes, in the order of the spec; if there are none, those of their
-    /// columns.
+    /// Names of the sensitive attributes, in the order of the spec; if empty, the names of their columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
 
 impl LiveOptions {
-    /// Refuses what cannot be right whatever the rows, and settles what was left open.
+    /// Rejects options that are wrong for any rows, and fills in defaults.
     pub(crate) fn settled(mut self) -> Result<Self, Error> {
         let usage = |message: Message| Err(Error::usage(message));
         self.check_rows()?;
@@ -34,11 +33,15 @@ impl LiveOptions {
                 counted(names.len(), "name"),
                 counted(n, "sensitive attribute"),
             );
-            return usage(say!["{names} for {attributes}; name all or none"]);
+            return usage(say![
+                "{names} for {attributes}; pass one name per attribute, or none"
+            ]);
         }
         let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
         if let Some((_, name)) = names.iter().enumerate().find(twice) {
-            return usage(say!["two sensitive attributes are called {name:?}"]);
+            return usage(say![
+                "two sensitive attributes are both called {name:?}; rename one of them"
+            ]);
         }
         if self.request.objectives.is_empty() {
             let attributes = match names.is_empty() {
@@ -50,67 +53,73 @@ impl LiveOptions {
         if self.request.objectives.len() < 2 && !self.request.loss_alone {
             return usage(say![
                 "a front needs at least two objectives";
-                "name a sensitive column with ", SENSITIVE
+                "choose a sensitive column with ", SENSITIVE
             ]);
         }
         if self.request.solvers.is_empty() {
-            return usage("name a solver".into());
+            return usage("no solver is set; choose at least one".into());
         }
         Ok(self)
     }
 
-    /// Refuses what cannot be right about rows that are to arrive in batches.
+    /// Rejects options that are wrong for rows that arrive in batches.
     fn check_rows(&self) -> Result<(), Error> {
         let usage = |message: Message| Err(Error::usage(message));
         self.spec.check()?;
         if self.spec.target.is_none() {
-            return usage(say!["a front needs a target"; "name the column with ", TARGET]);
+            return usage(say!["no target column is set"; "choose one with ", TARGET]);
         }
         if self.spec.balance.is_some() {
             return usage(say![
                 BALANCE,
-                " is for tables that are whole; rows of a stream are taken as they come"
+                " applies only to whole tables; remove it for a stream"
             ]);
         }
         match self.keep {
-            Keep::Window(0) => usage(say![WINDOW.is(0), ": keep at least one row"]),
-            Keep::Reservoir(0) => usage(say![RESERVOIR.is(0), ": keep at least one row"]),
+            Keep::Window(0) => usage(say![
+                WINDOW.is(0),
+                ": the window is empty; keep at least one row"
+            ]),
+            Keep::Reservoir(0) => usage(say![
+                RESERVOIR.is(0),
+                ": the reservoir is empty; keep at least one row"
+            ]),
             _ => Ok(()),
         }
     }
 }
 
-/// What determines a stream's result in addition to its rows; settled by the first call.
+/// The options that determine a stream's result, together with its rows; fixed by the first call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamOptions {
-    /// What determines its fronts.
+    /// The options for its fronts.
     pub live: LiveOptions,
-    /// How rows become batches.
+    /// The options for its inputs and batches.
     pub input: InputOptions,
 }
 
-/// How the rows of inputs become batches.
+/// Options for reading inputs and dividing their rows into batches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputOptions {
     /// A known data set, if that is the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
-    /// How inputs are read.
+    /// The reading options of inputs.
     pub read: ReadOptions,
-    /// Rows of a batch.
+    /// Number of rows per batch.
     pub batch: usize,
-    /// What the first call was told, in the words of the caller; nothing here looks at it.
+    /// The settings of the first call, in the caller's format; not used here.
     #[serde(default)]
     pub asked: serde_json::Value,
 }
 
 impl InputOptions {
-    /// Refuses what cannot be right, before any row is read.
+    /// Rejects invalid options before any row is read.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self.batch {
             0 => Err(Error::usage(say![
                 BATCH.is(0),
-                ": a batch needs at least one row"
+                ": the batch size is zero; choose at least one row"
             ])),
             _ => Ok(()),
         }

@@ -1,8 +1,8 @@
-//! From the table of a batch to rows that can be kept.
+//! Turns the table of a batch into rows that can be kept.
 
 use fairfront_data::setting::MERGE;
 use fairfront_data::{
-    ColumnTypes, Dropped, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
+    ColumnTypes, Diagnostic, Dropped, Encoding, Findings, Growth, Part, Prepared, Rejected, Spec,
     Split, SplitRule, StoredRows, Table, drawn_part,
 };
 use fairfront_run::Error;
@@ -11,26 +11,26 @@ use crate::state::Settled;
 
 /// Rows of a batch that are ready to be kept.
 pub(super) struct Ready {
-    /// Rows of the batch, dropped and rejected ones counted.
+    /// Rows of the batch, including dropped and rejected ones.
     pub(super) n_rows: usize,
-    /// Those in use.
+    /// Rows in use.
     pub(super) rows: StoredRows,
     pub(super) encoding: Encoding,
     pub(super) growth: Growth,
     pub(super) dropped: Vec<Dropped>,
     pub(super) n_dropped: usize,
-    /// By their place in the batch.
+    /// Rejected rows, by their position in the batch.
     pub(super) rejected: Vec<Rejected>,
     /// Types of the columns.
     pub(super) types: ColumnTypes,
-    /// Values of the target that are known.
+    /// Known values of the target.
     pub(super) targets: Vec<String>,
-    pub(super) notices: Vec<Notice>,
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// The first rows settle the encoding; those that are rejected are set aside already. `names` are those
-/// of the attributes, as the columns where there are none; `number` says which row of the stream a row
-/// of the table is.
+/// The first rows fix the encoding; rejected rows are already removed. `names` are the names of the
+/// attributes; if empty, those of the columns. `number` maps a row of the table to its number in the
+/// stream.
 pub(super) fn first(
     table: Table,
     types: ColumnTypes,
@@ -47,18 +47,18 @@ pub(super) fn first(
     for (rule, name) in prepared.attributes.iter_mut().zip(names) {
         rule.attribute.name.clone_from(name);
     }
-    let (encoding, mut notices) = Encoding::fit(&prepared)?;
-    // Levels that are merged may still arrive.
-    let idle = |n: &&Notice| !n.message.opens_with(MERGE);
+    let (encoding, mut diagnostics) = Encoding::fit(&prepared)?;
+    // Categories that are merged may still arrive.
+    let idle = |n: &&Diagnostic| !n.message.opens_with(MERGE);
     let findings = Findings::new(&prepared, Some(&encoding))?;
-    notices.splice(0..0, findings.notices.iter().filter(idle).cloned());
+    diagnostics.splice(0..0, findings.diagnostics.iter().filter(idle).cloned());
     let targets = prepared.target_values()?;
     let mut ready = ready(prepared, encoding, Growth::default(), types, targets)?;
-    ready.notices = notices;
+    ready.diagnostics = diagnostics;
     Ok(ready)
 }
 
-/// Later rows, by the encoding so far, which they may make grow.
+/// Later rows, encoded by the current encoding, which may grow with them.
 pub(super) fn next(
     table: Table,
     spec: &Spec,
@@ -94,11 +94,11 @@ fn ready(
         rejected: prepared.rejected,
         types,
         targets,
-        notices: Vec::new(),
+        diagnostics: Vec::new(),
     })
 }
 
-/// A batch all of whose rows are rejected.
+/// A batch whose rows are all rejected.
 pub(super) fn none(settled: &Settled, rejected: Vec<Rejected>) -> Ready {
     Ready {
         n_rows: rejected.len(),
@@ -110,11 +110,11 @@ pub(super) fn none(settled: &Settled, rejected: Vec<Rejected>) -> Ready {
         rejected,
         types: settled.types.clone(),
         targets: settled.targets.clone(),
-        notices: Vec::new(),
+        diagnostics: Vec::new(),
     }
 }
 
-/// The parts of rows of a table.
+/// The splits of the rows of a table.
 fn drawn(spec: &Spec, shares: [f64; 4], rows: &[u32], number: impl Fn(usize) -> u64) -> Vec<Part> {
     let part = |row: &u32| drawn_part(shares, spec.seed, number(*row as usize));
     rows.iter().map(part).collect()

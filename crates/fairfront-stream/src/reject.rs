@@ -1,10 +1,10 @@
-//! Rows that cannot be used: lines of `rejected.csv`.
+//! Rows that cannot be used: the lines of `rejected.csv`.
 
 use super::source::Row;
 
 const HEADER: [&str; 5] = ["batch", "input", "row", "reason", "record"];
 
-/// Lines for these rows, each with its reason; the header first where the file is new.
+/// Lines for these rows, each with its reason; with a header if the file is new.
 pub(super) fn lines(
     new: bool,
     batch: u64,
@@ -12,7 +12,7 @@ pub(super) fn lines(
     rejected: &[(&Row, String)],
 ) -> Vec<u8> {
     let mut lines = csv::WriterBuilder::new().from_writer(Vec::new());
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     if new && !rejected.is_empty() {
         let _ = lines.write_record(HEADER);
     }
@@ -24,7 +24,7 @@ pub(super) fn lines(
     lines.into_inner().unwrap_or_default()
 }
 
-/// The row as text again.
+/// The row as text.
 fn record(row: &Row) -> String {
     match &row.fields {
         Err(bad) => bad.text.clone(),
@@ -33,7 +33,7 @@ fn record(row: &Row) -> String {
             let _ = line.write_record(fields);
             let bytes = line.into_inner().unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
-            // The line end alone: spaces at the end are the row's own.
+            // Remove only the line end; trailing spaces belong to the row.
             text.strip_suffix('\n').unwrap_or(&text).to_owned()
         }
     }
@@ -45,7 +45,7 @@ mod tests {
     use fairfront_data::BadRecord;
 
     #[test]
-    fn any_row_comes_back_as_it_was() {
+    fn every_row_is_read_back_unchanged() {
         let good = Row {
             input: 1,
             number: 7,

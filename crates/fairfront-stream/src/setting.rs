@@ -1,4 +1,4 @@
-//! The settings that messages about streams name, in addition to those about tables and fits
+//! The settings used in messages about streams, in addition to those about tables and fits
 //! ([`fairfront_data::setting`], [`fairfront_run::setting`]).
 
 use fairfront_core::{Name, settings};

@@ -1,5 +1,4 @@
-//! Where rows come from: files, files that grow, standard input, known data sets; all of them as CSV
-//! text.
+//! The sources of rows: files, growing files, standard input and known data sets, all as CSV text.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -21,24 +20,24 @@ use super::journal::Input;
 use crate::setting::FOLLOW;
 use crate::store::Entry;
 
-/// Standard input, as it is named.
+/// The name of standard input.
 pub(crate) const STDIN: &str = "-";
-/// How long nothing may arrive before somebody asks whether to stop.
+/// How long to wait for input before checking whether to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Bytes that a pipe hands over at a time, and how many times it may be ahead.
+/// Bytes that a pipe passes on at a time, and how many pieces it may read ahead.
 const PIPE_BYTES: usize = 1 << 16;
 const PIPE_AHEAD: usize = 4;
-/// How gzip and Parquet begin.
+/// The first bytes of gzip and Parquet files.
 const PACKED: [&[u8]; 2] = [&[0x1f, 0x8b], b"PAR1"];
 
-/// A row as it arrived, its texts in the order of the stream's columns.
+/// A row as it arrived, with its strings in the order of the stream's columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// Which of the state's inputs it is from.
+    /// Its input, as a position in the state's inputs.
     pub(crate) input: usize,
-    /// Its number there, from 1.
+    /// Its number in that input, from 1.
     pub(crate) number: u64,
-    /// Its texts, or why they cannot be had.
+    /// Its strings, or the reason why there are none.
     pub(crate) fields: Result<Vec<String>, BadRecord>,
 }
 
@@ -59,7 +58,7 @@ impl Row {
         }
     }
 
-    /// The row that a log remembers.
+    /// Reads the row from a log entry.
     pub(crate) fn of(entry: Entry) -> Option<Self> {
         match entry {
             Entry::Row { input, row, fields } => Some(Self {
@@ -100,32 +99,32 @@ impl Row {
     }
 }
 
-/// What a source has to give.
+/// The next item of a source.
 pub(crate) enum Next {
     Row(Row),
     /// Nothing for now.
     Wait,
-    /// Nothing more.
+    /// The end.
     End,
 }
 
-/// One input while it is read.
+/// An input while it is read.
 pub(crate) struct Source {
     input: usize,
     records: Records<Box<dyn Read + Send>>,
     /// Position in a record of each of the stream's columns; empty until they are known.
     order: Vec<usize>,
-    /// What the format itself says of the columns.
+    /// The column types that the format declares.
     pub(crate) types: BTreeMap<String, ColumnType>,
     kind: Kind,
-    /// Of a file that is followed: how far it was read when it was last at its end, and what stands there.
+    /// For a followed file: the position of the last read at its end, and the last bytes before it.
     tail: Option<(u64, Option<Vec<u8>>)>,
-    /// Whether standard input ended within a line, and whether that is taken.
+    /// Whether standard input ended within a line, and whether that line is used.
     ends_open: bool,
     takes_open_end: bool,
 }
 
-/// The last bytes of a file up to a place; `None` where it has none there.
+/// The last bytes of a file before a position; `None` if the file is shorter.
 fn tail_of(path: &Path, end: u64) -> Option<Vec<u8>> {
     const TAIL: u64 = 512;
     let start = end.saturating_sub(TAIL);
@@ -141,26 +140,26 @@ enum Kind {
     Whole,
     /// Read as it grows.
     Growing(PathBuf),
-    /// Standard input; whether it has ended.
+    /// Standard input, and whether it has ended.
     Pipe(Arc<PipeState>),
 }
 
-/// What is known of standard input.
+/// The state of standard input.
 #[derive(Default)]
 struct PipeState {
     ended: AtomicBool,
-    /// It begins as packed files do.
+    /// Whether it starts like a compressed file.
     packed: AtomicBool,
 }
 
-/// What tells an input from others.
+/// The identity of an input.
 pub(crate) fn identity(name: &str) -> Result<String, Error> {
     if name == STDIN || Known::parse(name)?.is_some() {
         return Ok(name.to_owned());
     }
     if std::fs::metadata(name).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(Error::usage(format!(
-            "{name}: this is no file that could be read again; name - for what comes through a pipe"
+            "{name}: not a regular file, so it cannot be read again; to read from a pipe, pass -"
         )));
     }
     let full = Path::new(name).canonicalize();
@@ -168,8 +167,8 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
     Ok(full.display().to_string())
 }
 
-/// The known input that a file begins with, bytes and all, the longest where there are several: the same
-/// file under another name.
+/// The known input whose bytes a file starts with (the longest if there are several), which means that it
+/// is the same file under another name.
 pub(crate) fn same_text(
     name: &str,
     read: &ReadOptions,
@@ -210,7 +209,7 @@ pub(crate) fn same_text(
 }
 
 impl Source {
-    /// Opens an input where it was left.
+    /// Opens an input at the position where it was left.
     pub(crate) fn open(
         name: &str,
         input: usize,
@@ -268,7 +267,7 @@ impl Source {
         })
     }
 
-    /// How far it was read, for an input that can be read again.
+    /// The position, for an input that can be read again.
     pub(crate) fn position(&mut self) -> Option<Position> {
         match self.kind {
             Kind::Pipe(_) => None,
@@ -276,12 +275,12 @@ impl Source {
         }
     }
 
-    /// Whether its fields are separated by another character than a comma.
+    /// Whether the separator is not a comma.
     pub(crate) fn commas_are_free(&self) -> bool {
         self.records.separator() != b','
     }
 
-    /// Which of the state's inputs it is.
+    /// The input, as a position in the state's inputs.
     pub(crate) fn input(&self) -> usize {
         self.input
     }
@@ -291,9 +290,9 @@ impl Source {
         matches!(self.kind, Kind::Pipe(_))
     }
 
-    /// The next row. `columns` are those of the stream; the first input ever settles them.
+    /// The next row. `columns` are those of the stream, which the first input defines.
     pub(crate) fn next(&mut self, columns: &mut Vec<String>, spec: &Spec) -> Result<Next, Error> {
-        // Asked before reading: what arrived before the end is still read.
+        // Check before reading, so that rows that arrived before the end are still read.
         let over = match &self.kind {
             Kind::Pipe(state) => state.ended.load(Ordering::Acquire),
             Kind::Whole => true,
@@ -304,7 +303,7 @@ impl Source {
             true => self.records.rest()?,
             false => self.records.next()?,
         };
-        // Whoever wrote to the pipe may have died within a line.
+        // The writer of the pipe may have been killed within a line.
         if over && self.is_pipe() && record.is_some() && self.records.position().ends_open {
             self.ends_open = true;
             if !self.takes_open_end {
@@ -314,8 +313,7 @@ impl Source {
         if let Kind::Pipe(state) = &self.kind
             && state.packed.load(Ordering::Acquire)
         {
-            let message =
-                "standard input is packed or no text; unpack it first, as in zcat FILE | …";
+            let message = "standard input is compressed or not text; decompress it first, as in zcat FILE | …";
             return Err(Error::data(message));
         }
         if let Some(record) = record {
@@ -329,7 +327,7 @@ impl Source {
             }
             std::thread::sleep(PATIENCE);
         }
-        // A header without rows must fit too: it may be a row without a header.
+        // A header without rows must also fit, because it may be a row without a header.
         if over && !columns.is_empty() && !self.records.columns().is_empty() {
             self.settle(columns, spec)?;
         }
@@ -339,7 +337,7 @@ impl Source {
         })
     }
 
-    /// A file that is followed must still hold, by its name, what was read of it last.
+    /// Checks that a followed file still ends with the bytes that were read last.
     fn check_followed(&self) -> Result<(), Error> {
         let (Kind::Growing(path), Some((at, tail))) = (&self.kind, &self.tail) else {
             return Ok(());
@@ -349,26 +347,26 @@ impl Source {
             false => Err(Error::file(
                 path,
                 format!(
-                    "the file was removed, replaced, cut or written anew while it was followed: it no longer \
-                     holds the {} bytes that were read; nothing of it was taken since, give it as it was, or \
-                     name what is there now by another name",
+                    "the file was removed, replaced, truncated or rewritten while it was followed, so \
+                     it no longer contains the {} bytes that were read; restore it, or pass the new \
+                     file under another name",
                     grouped(*at as usize)
                 ),
             )),
         }
     }
 
-    /// Whether standard input ended within a line that was not taken.
+    /// Whether standard input ended within a line that was not used.
     pub(crate) fn left_open_end(&self) -> bool {
         self.ends_open && !self.takes_open_end
     }
 
-    /// Takes a last line of standard input that has no line end.
+    /// Uses a last line of standard input without a line end.
     pub(crate) fn take_open_end(&mut self) {
         self.takes_open_end = true;
     }
 
-    /// Finds which field is which column.
+    /// Finds the field of each column.
     fn settle(&mut self, columns: &mut Vec<String>, spec: &Spec) -> Result<(), Error> {
         if !self.order.is_empty() {
             return Ok(());
@@ -405,7 +403,7 @@ impl Source {
     }
 }
 
-/// Standard input, read by a thread of its own so that waiting for it can be interrupted.
+/// Standard input, read by its own thread so that waiting for it can be interrupted.
 struct Pipe {
     chunks: Receiver<io::Result<Vec<u8>>>,
     rest: Vec<u8>,
@@ -448,7 +446,7 @@ impl Pipe {
 }
 
 impl Read for Pipe {
-    /// 0 where nothing has arrived for a while, or nothing more will.
+    /// Returns 0 if nothing has arrived for a while, or at the end.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.rest.len() && !self.state.ended.load(Ordering::Acquire) {
             match self.chunks.recv_timeout(PATIENCE) {

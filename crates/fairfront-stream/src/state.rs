@@ -1,4 +1,4 @@
-//! The state of a stream: `state.json` and the files around it, the same ones in memory and in a generation.
+//! The state of a stream: `state.json` and related files, which are the same in memory and in a generation.
 
 use std::path::Path;
 
@@ -16,26 +16,26 @@ use crate::options::LiveOptions;
 const FORMAT: &str = "fairfront-stream";
 const VERSION: u32 = 2;
 
-/// The file that holds it.
+/// The file that contains the state.
 const STATE: &str = "state.json";
 
-/// Everything that the next batch needs to know, except the rows that are kept and the front.
+/// Everything that the next batch needs, except the kept rows and the front.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
     format: String,
     version: u32,
     pub(crate) options: LiveOptions,
-    /// Batches taken.
+    /// Number of batches so far.
     pub(crate) batches: u64,
-    /// Rows of these batches, dropped and rejected ones counted.
+    /// Number of rows in these batches, including dropped and rejected ones.
     pub(crate) rows: u64,
     pub(crate) rejected: u64,
     pub(crate) dropped: Vec<Dropped>,
     pub(crate) kept: KeptInfo,
-    /// Rows that wait for the first front, as they came.
+    /// Rows that wait for the first front, unchanged.
     #[serde(default, skip_serializing_if = "holds_nothing")]
     pub(crate) held: HeldRows,
-    /// Why the last batch brought no front.
+    /// The reason why the last batch gave no front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) waiting: Option<String>,
     /// Absent until there is a front.
@@ -43,28 +43,28 @@ pub(crate) struct State {
     pub(crate) settled: Option<Settled>,
 }
 
-/// What the first front settled, and the newest one changed.
+/// The facts that the first front fixed, and the newest one updated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settled {
     /// Types of the columns.
     pub(crate) types: ColumnTypes,
-    /// Values of the target that are known.
+    /// Known values of the target.
     pub(crate) targets: Vec<String>,
-    /// The encoding of the rows that are kept; it may know more categories than that of the front, if a
-    /// front could not be updated.
+    /// The encoding of the kept rows. It may have more categories than that of the front, if a front could
+    /// not be updated.
     pub(crate) encoding: Encoding,
     /// The reference point of hypervolumes.
     pub(crate) reference: Vec<f64>,
-    /// By what the front is judged.
+    /// The measures that the front is judged by.
     pub(crate) judged_by: Vec<String>,
-    /// The front's values on the rows it was found on.
+    /// The front's values on the rows it was fitted on.
     pub(crate) values: Vec<f64>,
-    /// The batch that it was found with.
+    /// The batch that it was fitted with.
     pub(crate) updated: u64,
-    /// Batches since then that were rejected as a whole, which changes neither front nor rows.
+    /// Batches since then that were rejected as a whole, which changes neither the front nor the rows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) skipped: u64,
-    /// Who is in the rows that are kept.
+    /// The composition of the kept rows.
     pub(crate) composition: Composition,
 }
 
@@ -72,16 +72,13 @@ fn holds_nothing(held: &HeldRows) -> bool {
     held.n_rows() == 0
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 impl State {
-    /// Nothing taken yet.
+    /// Creates a state before the first batch.
     pub(crate) fn new(options: LiveOptions) -> Self {
         Self {
             format: FORMAT.into(),
@@ -111,12 +108,12 @@ impl State {
             format: String,
             version: u32,
         }
-        let corrupted = |e| Error::file(path, format!("this is not the state of a stream ({e})"));
+        let corrupted = |e| Error::file(path, format!("not the state of a stream ({e})"));
         let Head { format, version } = serde_json::from_slice(bytes).map_err(corrupted)?;
         if format != FORMAT || version != VERSION {
             let problem = format!(
-                "{format} of version {version} cannot be read by this program, which reads {FORMAT} of version \
-                 {VERSION}; read it with the version that wrote it"
+                "{format} version {version} is not supported, only {FORMAT} version {VERSION}; use the \
+                 version of fairfront that wrote it"
             );
             return Err(Error::file(path, problem));
         }
@@ -129,7 +126,7 @@ impl State {
         Ok(format!("{text}\n").into_bytes())
     }
 
-    /// The rows that it keeps in a folder; none before the first batch.
+    /// Reads the rows that it keeps in a folder; none before the first batch.
     pub(crate) fn read_rows(&self, folder: &Path, generation: &Path) -> Result<Kept, Error> {
         let (keep, seed) = (self.options.keep, self.options.spec.seed);
         match self.batches {
@@ -149,10 +146,10 @@ impl State {
     }
 }
 
-/// As files.
+/// Reading and writing files.
 impl Live {
-    /// The files of a generation, by name: those of the run, of its starts, and `state.json`. Rows are not
-    /// among them.
+    /// The files of a generation, by name: those of the run, of its starting points, and `state.json`,
+    /// without the rows.
     pub(crate) fn files(&self) -> Result<RunFiles, Error> {
         let mut files = self
             .run()
@@ -164,8 +161,8 @@ impl Live {
         Ok(files)
     }
 
-    /// All of it as files, by name: rows, and checksums of the files, included. A stream that is read
-    /// from them continues exactly as this one does.
+    /// The complete state as files, by name, including rows and checksums. A stream that is read from them
+    /// continues exactly as this one does.
     pub fn to_files(&self) -> Result<RunFiles, Error> {
         let mut files = self.files()?;
         files.extend(self.kept.rows().map(|rows| (ROWS, rows.to_bytes())));
@@ -175,12 +172,13 @@ impl Live {
         Ok(files)
     }
 
-    /// Reads the files that [`Live::to_files`] returned, and refuses any others.
+    /// Reads the files that [`Live::to_files`] returned, and rejects any others.
     pub fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
         let file = |wanted: &str| files.iter().find(|(name, _)| *name == wanted);
         let refused = |why: &str| {
             Error::data(format!(
-                "these files are not the state of a stream: {why}; restore an intact copy, or start again"
+                "these files are not the state of a stream: {why}; restore an intact copy, or start a \
+                 new state"
             ))
         };
         let Some((_, state)) = file(STATE) else {
@@ -188,7 +186,7 @@ impl Live {
         };
         let (name, sums) = sums_of(files);
         if file(name).is_none_or(|(_, found)| *found != sums.as_slice()) {
-            return Err(refused("their checksums are wrong"));
+            return Err(refused("the checksums are wrong"));
         }
         let state = State::from_json(Path::new(STATE), state)?;
         let rows = file(ROWS).map(|(_, bytes)| StoredRows::from_bytes(bytes));
@@ -205,15 +203,15 @@ impl Live {
             let encoding = &settled.encoding;
             if encoding.check().is_err() || !encoding.extends(&front.run.encoding) {
                 return Err(Error::data(
-                    "state.json and encoding.json have different features; restore both files from one copy \
-                     of the state, or start another state",
+                    "state.json and encoding.json have different features; restore both files from the \
+                     same copy of the state, or start a new state",
                 ));
             }
         }
         if !state.held.is_sound() || state.settled.is_some() != kept.rows().is_some() {
             return Err(Error::data(
-                "state.json and the rows do not belong together; restore both from one copy of the state, \
-                 or start another state",
+                "state.json and the rows do not match; restore both from the same copy of the state, or \
+                 start a new state",
             ));
         }
         Ok(Self::put_together(state, kept, front))

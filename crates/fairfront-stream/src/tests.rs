@@ -1,4 +1,4 @@
-//! Streams from within: what is kept, what waits, and points under an encoding that has grown.
+//! Internal tests of streams: kept rows, waiting rows, and points under an encoding that has grown.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Rows that are known by their number: row `n` has the value n.
+/// Rows identified by their number: row `n` has the value n.
 fn rows(numbers: std::ops::Range<usize>) -> StoredRows {
     let schema = Schema {
         numeric: vec!["number".into()],
@@ -46,7 +46,7 @@ fn rows(numbers: std::ops::Range<usize>) -> StoredRows {
     StoredRows::from_dataset(&data, &vec![Part::Train; all.len()]).expect("rows")
 }
 
-/// The numbers of rows, out of their bytes: eight bytes a row behind a header of 32.
+/// The numbers of rows, from their bytes: eight bytes per row after a header of 32.
 fn numbers(rows: &StoredRows) -> Vec<usize> {
     let bytes = rows.to_bytes();
     let number = |at: usize| {
@@ -56,7 +56,7 @@ fn numbers(rows: &StoredRows) -> Vec<usize> {
     (0..rows.n_rows()).map(number).collect()
 }
 
-/// What is kept of `total` rows that arrive in batches of these sizes, over and over.
+/// The rows kept from `total` rows that arrive in batches of these sizes, repeatedly.
 fn kept(keep: Keep, seed: u64, total: usize, batches: &[usize]) -> (Kept, Vec<usize>) {
     let mut kept = Kept::new(keep, seed);
     let (mut at, mut number) = (0, 0);
@@ -75,7 +75,7 @@ fn kept(keep: Keep, seed: u64, total: usize, batches: &[usize]) -> (Kept, Vec<us
 
 proptest! {
     #[test]
-    fn what_is_kept_does_not_depend_on_batches(
+    fn kept_rows_do_not_depend_on_batches(
         seed in any::<u64>(), size in 1usize..60, total in 1usize..400,
         batches in prop::collection::vec(1usize..90, 1..6),
     ) {
@@ -103,16 +103,16 @@ proptest! {
     }
 
     #[test]
-    fn a_point_under_more_levels_scores_known_rows_as_before(
+    fn added_categories_do_not_change_scores_of_known_rows(
         numeric in 0usize..4,
-        levels in prop::collection::vec((1usize..5, 0usize..4), 0..4),
+        categories in prop::collection::vec((1usize..5, 0usize..4), 0..4),
         point in prop::collection::vec(-9.0f64..9.0, 30),
     ) {
         let schema = |grown: bool| Schema {
             numeric: (0..numeric).map(|i| format!("n{i}")).collect(),
-            categorical: levels.iter().enumerate().map(|(i, (own, new))| CategoricalFeature {
+            categorical: categories.iter().enumerate().map(|(i, (own, new))| CategoricalFeature {
                 column: format!("c{i}"),
-                levels: (0..own + if grown { *new } else { 0 }).map(|l| l.to_string()).collect(),
+                categories: (0..own + if grown { *new } else { 0 }).map(|l| l.to_string()).collect(),
             }).collect(),
             attributes: Vec::new(),
             n_outputs: 1,
@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn rows_come_back_from_the_disk_as_they_were_kept(
+    fn kept_rows_are_read_back_unchanged(
         seed in any::<u64>(), size in 1usize..50, batches in prop::collection::vec(1usize..40, 1..8),
     ) {
         let at = folder();
@@ -156,7 +156,7 @@ proptest! {
                 prop_assert_eq!((kept.rows().cloned(), &kept.info), (rows, &info));
                 kept.add(batch, &new).unwrap();
                 segment::write(state, batch, &new.to_bytes()).unwrap();
-                // What no batch from here on needs is gone.
+                // Rows that no later batch needs are removed.
                 if let Some(oldest) = kept.oldest_segment() {
                     segment::remove_before(state, oldest).unwrap();
                 }
@@ -172,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn a_reservoir_is_uniform() {
+fn reservoir_is_uniform() {
     // 400 samples of 30 of 300 rows: each tenth of the stream is expected 1,200 times.
     let mut tenths = [0.0; 10];
     for seed in 0..400 {
@@ -185,12 +185,12 @@ fn a_reservoir_is_uniform() {
         .iter()
         .map(|n: &f64| (n - 1_200.0).powi(2) / 1_200.0)
         .sum();
-    // Of nine degrees of freedom one in ten thousand is beyond 33.7.
+    // With nine degrees of freedom, one value in ten thousand exceeds 33.7.
     assert!(chi_square < 33.7, "{tenths:?}");
 }
 
 #[test]
-fn an_empty_batch_keeps_what_is_there() {
+fn empty_batch_does_not_change_kept_rows() {
     for keep in [Keep::All, Keep::Window(5), Keep::Reservoir(5)] {
         let mut kept = Kept::new(keep, 3);
         kept.add(1, &rows(0..8)).unwrap();
@@ -233,7 +233,7 @@ fn options(batch: usize) -> StreamOptions {
     }
 }
 
-/// A stream whose folder is there, with nothing in it.
+/// A stream whose folder exists but is empty.
 fn begun(at: &Path) -> Stream {
     let mut stream = Stream::begin(at, options(4)).expect("a stream");
     stream.ensure_begun().expect("a state");
@@ -263,7 +263,7 @@ fn position(input: usize, rows: u64) -> Entry {
     Entry::Position { input, position }
 }
 
-/// The rows that wait in a state whose logs hold this, as `input-number`.
+/// The waiting rows of a state with these logs, as `input-number`.
 fn waiting(logs: &[(u64, Vec<Entry>)]) -> (Vec<String>, u64) {
     let at = folder();
     drop(begun(at.path()));
@@ -282,15 +282,15 @@ fn waiting(logs: &[(u64, Vec<Entry>)]) -> (Vec<String>, u64) {
         (rows, stream.stdin_rows())
     };
     let first = look();
-    // Looking again changes nothing, and only one log is left.
+    // Opening it again changes nothing, and only one log is left.
     assert_eq!(look(), first);
     assert!(Spool::batches_after(at.path(), 1).unwrap().is_empty());
     first
 }
 
 #[test]
-fn rows_of_a_call_that_was_cut_short_are_read_again() {
-    // How far the file was read is not there: its rows do not count, those of standard input do.
+fn rows_of_an_interrupted_call_are_read_again() {
+    // Without the position of the file its rows do not count, while those of standard input do.
     let log = vec![
         input(0, "-"),
         row(0, 1),
@@ -299,14 +299,14 @@ fn rows_of_a_call_that_was_cut_short_are_read_again() {
         row(0, 2),
     ];
     assert_eq!(waiting(&[(1, log)]), (vec!["0-1".into(), "0-2".into()], 2));
-    // There it is for the first of two calls.
+    // Here the position of the first of two calls is stored.
     let log = vec![input(0, "/a.csv"), row(0, 1), position(0, 1), row(0, 2)];
     assert_eq!(waiting(&[(1, log)]), (vec!["0-1".into()], 0));
 }
 
 #[test]
-fn rows_behind_a_lost_generation_are_taken_up_once() {
-    // The logs of two batches: what files gave is read again, standard input is not.
+fn rows_after_a_lost_generation_are_used_once() {
+    // Logs of two batches: files are read again, standard input is not.
     let bad = Entry::Bad {
         input: 0,
         row: 4,
@@ -320,10 +320,10 @@ fn rows_behind_a_lost_generation_are_taken_up_once() {
         waiting(&[(1, first.clone()), (2, second)]),
         (all.clone(), 4)
     );
-    // A commit that was cut short left rows in both.
+    // An interrupted commit left rows in both.
     let both = vec![row(0, 2), row(0, 3), row(0, 4)];
     assert_eq!(waiting(&[(1, first), (2, both)]), (all, 4));
-    // Standard input may have come later.
+    // Standard input may have been added later.
     let second = vec![input(1, "-"), row(1, 1)];
     let first = vec![input(0, "/a.csv"), row(0, 1), position(0, 1)];
     let expected = (vec!["0-1".into(), "1-1".into()], 1);
@@ -331,7 +331,7 @@ fn rows_behind_a_lost_generation_are_taken_up_once() {
 }
 
 #[test]
-fn a_log_cut_anywhere_gives_a_beginning_of_its_rows() {
+fn log_truncated_anywhere_gives_its_first_rows() {
     let at = folder();
     let mut stream = begun(at.path());
     let input = stream.journal.input("-", "-");
@@ -363,7 +363,10 @@ fn a_log_cut_anywhere_gives_a_beginning_of_its_rows() {
     for cut in 0..=whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         let stream = Stream::open(at.path()).expect("sound").expect("a state");
-        assert!(stream.notices().is_empty(), "a kill is no damage: {cut}");
+        assert!(
+            stream.diagnostics().is_empty(),
+            "a kill is not corruption: {cut}"
+        );
         assert_eq!(stream.stdin_rows() as usize, stream.pending.len());
         seen.push(stream.pending.len());
     }
@@ -371,14 +374,17 @@ fn a_log_cut_anywhere_gives_a_beginning_of_its_rows() {
 }
 
 #[test]
-fn a_state_is_held_by_one() {
+fn state_is_open_in_one_process_only() {
     let at = folder();
     let stream = begun(at.path());
     let error = Stream::open(at.path()).err().expect("held").to_string();
-    assert!(error.contains("another process works here"), "{error}");
+    assert!(
+        error.contains("another process is using this folder"),
+        "{error}"
+    );
     drop(stream);
     assert!(Stream::open(at.path()).unwrap().is_some());
-    // What has nothing in it but a lock is begun anew.
+    // A folder with only a lock starts a new stream.
     let empty = folder();
     drop(Lock::take(empty.path()).unwrap());
     assert!(Stream::open(empty.path()).unwrap().is_none());
@@ -389,12 +395,12 @@ fn a_state_is_held_by_one() {
             .unwrap()
             .is_none()
     );
-    // What is something else is left alone.
+    // Other folders are not touched.
     let other = folder();
     std::fs::write(other.path().join("notes.txt"), "mine").unwrap();
     let error = Stream::open(other.path())
         .err()
         .expect("no state")
         .to_string();
-    assert!(error.contains("no state of a stream"), "{error}");
+    assert!(error.contains("not the state of a stream"), "{error}");
 }

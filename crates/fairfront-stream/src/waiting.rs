@@ -1,8 +1,8 @@
-//! Rows that wait for their batch to be full, and the log that remembers them.
+//! Rows that wait until their batch is full, and the log that stores them.
 
 use std::collections::BTreeMap;
 
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_run::Error;
 
 use super::Stream;
@@ -11,7 +11,7 @@ use super::source::{Row, STDIN, Source};
 use crate::store::{Entry, Spool};
 
 impl Stream {
-    /// The checksum of all rows of standard input that are safe.
+    /// The checksum of all stored rows of standard input.
     pub(super) fn stdin_chain(&self, input: usize) -> String {
         let before = self.journal.inputs[input].chain.clone();
         let spooled = self.pending[..self.spooled].iter();
@@ -19,14 +19,15 @@ impl Stream {
         own.fold(before, |chain, row| row.chain(&chain))
     }
 
-    /// One more row waits for its batch; what cannot be read again goes to the spool.
+    /// Adds a row to the waiting ones. Rows that cannot be read again are also written to the spool.
     pub(super) fn take_row(&mut self, mut row: Row, source: &Source) -> Result<(), Error> {
         self.ensure_begun()?;
         if source.is_pipe() {
             row.number = self.journal.inputs[row.input].rows + self.stdin_waiting + 1;
             let mut entries = vec![row.entry(self.wording)];
             if self.stdin_waiting == 0 {
-                // A log says itself whose rows it holds: an older generation may not know.
+                // A log declares the inputs of its rows itself, because an older generation may not know
+                // them.
                 entries.splice(0..0, self.journal.inputs[row.input].entries(row.input));
             }
             self.spool(entries)?;
@@ -37,17 +38,17 @@ impl Stream {
         Ok(())
     }
 
-    /// Sees what came from standard input through to the disk.
+    /// Flushes the rows from standard input to the disk.
     pub(super) fn sync_spool(&mut self) -> Result<(), Error> {
         self.spool.as_mut().map_or(Ok(()), Spool::sync)
     }
 
-    /// At the end of an input: rows that wait are remembered, with how far the input was read.
+    /// At the end of an input, stores the waiting rows and the position of the input.
     pub(super) fn put_aside(&mut self, source: &mut Source) -> Result<(), Error> {
         let input = source.input();
         if let Some(position) = source.position()
             && self.generations.is_some()
-            // Of an input without a row there is nothing to remember.
+            // An input without rows needs no entry.
             && position.bytes > 0
             && self.journal.inputs[input].position.as_ref() != Some(&position)
         {
@@ -65,7 +66,7 @@ impl Stream {
         self.sync_spool()
     }
 
-    /// Adds to the spool; inputs are announced before anything of theirs.
+    /// Writes to the spool; inputs are declared before their rows.
     pub(super) fn spool(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
         let Some(spool) = &mut self.spool else {
             return Ok(());
@@ -78,14 +79,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Opens the log of the next batch and takes up the rows that wait in it.
+    /// Opens the log of the next batch, and restores the waiting rows in it.
     pub(super) fn open_spool(&mut self) -> Result<(), Error> {
         let (mut spool, entries, cut) = Spool::open(&self.folder, self.live.batches() + 1)?;
-        self.notices.extend(cut.map(Notice::warning));
+        self.diagnostics.extend(cut.map(Diagnostic::warning));
         let mut kept = self.take_up(&entries);
-        let behind = self.take_up_later(&kept)?;
-        if kept.len() < entries.len() || !behind.is_empty() {
-            kept.extend(behind);
+        let later = self.take_up_later(&kept)?;
+        if kept.len() < entries.len() || !later.is_empty() {
+            kept.extend(later);
             spool.replace(&kept)?;
         }
         Spool::remove_after(&self.folder, self.live.batches() + 1)?;
@@ -106,8 +107,8 @@ impl Stream {
         known.is_some_and(|i| i.identity == STDIN)
     }
 
-    /// What counts of a log. Rows of a file do where what follows says how far it was read; others are
-    /// read again.
+    /// The valid entries of a log. Rows of a file count only if a later entry has the position of the file;
+    /// otherwise they are read again.
     fn take_up(&mut self, entries: &[Entry]) -> Vec<Entry> {
         let mut last_told: BTreeMap<usize, usize> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
@@ -134,9 +135,9 @@ impl Stream {
         kept.map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// Rows of standard input in the logs of batches behind the next, as there are where a generation
-    /// was lost or its commit was cut short; files are read again. Rows that wait already are not taken
-    /// up twice.
+    /// Rows of standard input in the logs of batches after the next one, which exist if a generation was
+    /// lost or its commit was interrupted. Files are read again. Rows that are already waiting are not
+    /// added twice.
     fn take_up_later(&mut self, waiting: &[Entry]) -> Result<Vec<Entry>, Error> {
         let mut found = Vec::new();
         let known = self.journal.inputs.iter().position(|i| i.identity == STDIN);
@@ -146,7 +147,7 @@ impl Stream {
         last += waiting.iter().filter(waits).count() as u64;
         for batch in Spool::batches_after(&self.folder, self.live.batches() + 1)? {
             let (_, entries, cut) = Spool::open(&self.folder, batch)?;
-            self.notices.extend(cut.map(Notice::warning));
+            self.diagnostics.extend(cut.map(Diagnostic::warning));
             let mut number = known;
             for mut entry in entries {
                 match &mut entry {
@@ -175,7 +176,7 @@ impl Stream {
         Ok(found)
     }
 
-    /// Puts the rows that are not of the batch at hand in the log of the next.
+    /// Writes the rows after the current batch to the log of the next one.
     pub(super) fn spool_later(&mut self) -> Result<(), Error> {
         if self.later.is_empty() {
             return Ok(());

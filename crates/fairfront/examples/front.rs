@@ -1,4 +1,4 @@
-//! All trade-offs at once: objectives, a solver and the columns of a front.
+//! Fits a front with chosen objectives, prints its columns and selects the knee.
 //!
 //! `cargo run --release --example front`
 
@@ -9,8 +9,8 @@ use fairfront::{Choose, Fit};
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut front = Fit::from_known("demo(rows=2000)")?
         .objective("log_loss")
-        .objective("disparate_impact(sex)")
-        .points(20)
+        .objective("score_covariance(sex)")
+        .models(20)
         .seed(7)
         .run()?;
     let accuracy = front.column("test.accuracy").ok_or("a column")?;
@@ -23,6 +23,6 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let knee = front.select(&Choose::knee())?;
-    println!("the knee is model {}: {}", knee.id(), knee.sentence());
+    println!("the knee is model {}: {}", knee.model_id(), knee.sentence());
     Ok(())
 }

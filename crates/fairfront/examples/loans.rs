@@ -10,7 +10,7 @@ use fairfront::data::{Known, Prepared, write_rows};
 use fairfront::model::score_file;
 use fairfront::{Choose, Error, Fit};
 
-/// Writes simulated loan decisions in a folder of its own, so that the example needs no other file.
+/// Writes simulated loan decisions to a folder, so that the example needs no other file.
 fn loans(folder: &std::path::Path) -> Result<String, Box<dyn std::error::Error>> {
     let known = Known::parse("demo(rows=4000)")?.ok_or("the demo is a known data set")?;
     let prepared = Prepared::from_known(&known, &known.spec(), None)?;
@@ -29,14 +29,14 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         .sensitive("sex")
         .drop("race")
         .drop("split")
-        .points(40)
+        .models(40)
         .require("demographic_parity_difference(sex) <= 0.15")
         .run()?;
     println!("{} models", front.len());
 
     let chosen = match front.select(&Choose::best("accuracy")) {
         Ok(chosen) => chosen,
-        // No model is fair enough beyond doubt: choose without a test.
+        // No model can be certified: choose one without a test.
         Err(Error::Uncertified(_)) => front.select(
             &Choose::best("accuracy")
                 .require("demographic_parity_difference(sex) <= 0.15")
@@ -44,7 +44,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?,
         Err(error) => return Err(error.into()),
     };
-    println!("model {}: {}", chosen.id(), chosen.sentence());
+    println!("model {}: {}", chosen.model_id(), chosen.sentence());
 
     chosen.write(folder.join("model.json"))?;
     front.write(folder.join("run"))?;

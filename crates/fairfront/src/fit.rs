@@ -68,7 +68,7 @@ impl Fit {
     }
 
     /// Rows of a known data set, with its target and sensitive columns: `demo`, `demo(rows=2000)`,
-    /// `synthetic:3`; `adult:gender` and `compas:race` if their files are on this machine.
+    /// `synthetic:3`; `adult:sex` and `compas:race` if their files are on this machine.
     pub fn from_known(name: &str) -> Result<Self, Error> {
         let Some(known) = Known::parse(name)? else {
             let problem = format!("{name:?} is not a known data set; use `from_path` for files");
@@ -78,7 +78,7 @@ impl Fit {
         Ok(Self::new(Source::Known(Box::new(known)), spec))
     }
 
-    /// Rows that are in memory.
+    /// Rows in memory.
     pub fn from_table(table: Table) -> Self {
         Self::new(Source::Table(Box::new(table)), Spec::default())
     }
@@ -133,8 +133,8 @@ impl Fit {
         self
     }
 
-    /// Minimizes this objective; the first one is the loss. Without any, the error rate and the demographic
-    /// parity of each sensitive attribute are minimized.
+    /// Minimizes this objective; the first one is the loss. Without any, the error rate and the
+    /// demographic parity of each sensitive attribute are minimized.
     pub fn objective(mut self, objective: &str) -> Self {
         self.ask.objectives.push(objective.into());
         self
@@ -152,9 +152,9 @@ impl Fit {
         self
     }
 
-    /// Asks for a front of about this many models.
-    pub fn points(mut self, points: usize) -> Self {
-        self.ask.points = Some(points);
+    /// Requests a front of about this many models.
+    pub fn models(mut self, models: usize) -> Self {
+        self.ask.models = Some(models);
         self
     }
 
@@ -188,7 +188,7 @@ impl Fit {
         self.run_with(&mut ())
     }
 
-    /// Reads the rows and computes the front, under the eyes of an observer that sees progress and can stop
+    /// Reads the rows and computes the front, with an observer that sees the progress and can stop
     /// the work.
     pub fn run_with(self, observer: &mut dyn Observer) -> Result<Front, Error> {
         let prepared = self.prepare()?;

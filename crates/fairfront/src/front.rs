@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use fairfront_data::Notice;
-use fairfront_model::{Model, ModelCertificate};
+use fairfront_data::Diagnostic;
+use fairfront_model::{Model, ModelCertificate, ModelId};
 use fairfront_run::{
     Choice, Demand, FrontColumns, Requirement, Rule, Run, Selection, Term, choose_certified,
     choose_in_memory, run_name, select, uncertified_model, weights,
@@ -42,7 +42,7 @@ impl Front {
         self.run.front.len()
     }
 
-    /// Whether there is no model.
+    /// Whether there are no models.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -57,7 +57,7 @@ impl Front {
         self.run.front.column(name)
     }
 
-    /// The value of a column for the model that ignores fairness.
+    /// The value of a column for the unmitigated model.
     pub fn unmitigated(&self, name: &str) -> Option<f64> {
         self.run
             .info
@@ -69,18 +69,19 @@ impl Front {
     }
 
     /// Warnings and notes about the table, the solver and the front.
-    pub fn notices(&self) -> &[Notice] {
-        &self.run.info.notices
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.run.info.diagnostics
     }
 
-    /// Everything that a run folder holds.
+    /// The content of a run folder.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Chooses a model. Requirements that were stated before the fit hold unless `choose` states its own.
+    /// Chooses a model. Requirements that were stated before the fit hold unless `choose` states
+    /// its own.
     ///
-    /// A requirement is certified on rows that played no part in the fit. Every further one that is stated
+    /// A requirement is certified on rows that played no part in the fit. Every further requirement
     /// makes the test stricter.
     pub fn select(&mut self, choose: &Choose) -> Result<Chosen, Error> {
         let rule = choose.rule()?;
@@ -92,7 +93,7 @@ impl Front {
             (None, _) => self.choose_untested(choose, &rule)?,
         };
         let name = self.folder.as_deref().map_or_else(String::new, run_name);
-        let mut model = self.run.model(&name, choice.selection.id)?;
+        let mut model = self.run.model(&name, choice.selection.model_id)?;
         model.certificate.clone_from(&choice.of_model);
         Ok(Chosen {
             model,
@@ -111,9 +112,9 @@ impl Front {
         })
     }
 
-    /// Writes the run folder with `report.html`: complete, or not at all. Returns its path.
+    /// Writes the run folder with `report.html`, atomically. Returns its path.
     ///
-    /// A run that is already there is an error; remove it first.
+    /// It is an error if the folder already contains a run; remove that run first.
     pub fn write(&mut self, folder: impl AsRef<Path>) -> Result<PathBuf, Error> {
         let written = self.run.write(folder.as_ref(), false)?;
         self.folder = Some(written.clone());
@@ -163,13 +164,14 @@ impl Choose {
         Self::by(By::Rule(Rule::Regret))
     }
 
-    /// The model with the best weighted sum of scaled measures: `accuracy=2, demographic_parity_difference(sex)=1`.
+    /// The model with the best weighted sum of scaled measures: `accuracy=2,
+    /// demographic_parity_difference(sex)=1`.
     pub fn weights(weights: &str) -> Self {
         Self::by(By::Weights(weights.into()))
     }
 
     /// The model with this id.
-    pub fn id(id: usize) -> Self {
+    pub fn model_id(id: ModelId) -> Self {
         Self::by(By::Rule(Rule::Id(id)))
     }
 
@@ -230,11 +232,12 @@ pub struct Chosen {
 
 impl Chosen {
     /// Its id on the front.
-    pub fn id(&self) -> usize {
-        self.selection.id
+    pub fn model_id(&self) -> ModelId {
+        self.selection.model_id
     }
 
-    /// Its cost in accuracy and its gain in fairness compared with the unmitigated model, in a sentence.
+    /// Its cost in accuracy and its gain in fairness compared with the unmitigated model, in a
+    /// sentence.
     pub fn sentence(&self) -> &str {
         &self.selection.price.sentence
     }

@@ -1,4 +1,4 @@
-//! The few functions for Rust users: the examples run, and they agree with the crates beneath.
+//! Tests the Rust facade: its examples run, and it agrees with the underlying crates.
 
 #[path = "../examples/front.rs"]
 mod front;
@@ -8,7 +8,7 @@ mod loans;
 use fairfront::data::{Known, Prepared};
 use fairfront::model::Error as ModelError;
 use fairfront::run::{Ask, Run, attribute_texts, fit};
-use fairfront::{Choose, Error, Fit, Front};
+use fairfront::{Choose, Error, Fit, Front, ModelId};
 
 #[test]
 fn examples_run() {
@@ -17,12 +17,12 @@ fn examples_run() {
 }
 
 #[test]
-fn a_front_is_that_of_the_crates_beneath() {
+fn a_front_equals_that_of_the_underlying_crates() {
     let known = Known::parse("demo(rows=1500)").unwrap().unwrap();
     let spec = known.spec();
     let prepared = Prepared::from_known(&known, &spec, None).unwrap();
     let ask = Ask {
-        points: Some(10),
+        models: Some(10),
         ..Ask::default()
     };
     let request = ask
@@ -30,7 +30,7 @@ fn a_front_is_that_of_the_crates_beneath() {
         .unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     let expected = Run::of(&prepared, &fitted);
-    let found = Fit::from_known("demo(rows=1500)").unwrap().points(10).run();
+    let found = Fit::from_known("demo(rows=1500)").unwrap().models(10).run();
     let found = found.unwrap();
     assert_eq!(found.run().front.params, expected.front.params);
     assert_eq!(found.columns(), expected.front.names);
@@ -40,18 +40,20 @@ fn a_front_is_that_of_the_crates_beneath() {
 }
 
 #[test]
-fn a_written_front_is_read_again() {
+fn a_written_front_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let fit = Fit::from_known("demo(rows=1500)").unwrap().points(10);
+    let fit = Fit::from_known("demo(rows=1500)").unwrap().models(10);
     let mut front = fit.run().unwrap();
     let place = front.write(folder.path().join("run")).unwrap();
     assert!(place.join("report.html").is_file());
     let mut again = Front::read(&place).unwrap();
     assert_eq!(again.run().front.params, front.run().front.params);
-    let most = |front: &mut Front| front.select(&Choose::best("accuracy")).unwrap().id();
+    let most = |front: &mut Front| front.select(&Choose::best("accuracy")).unwrap().model_id();
     assert_eq!(most(&mut again), most(&mut front));
     let model = folder.path().join("model.json");
-    let chosen = again.select(&Choose::id(0)).unwrap();
+    let chosen = again
+        .select(&Choose::model_id(ModelId::of_index(0)))
+        .unwrap();
     chosen.write(&model).unwrap();
     let read = fairfront::model::Model::read(&model).unwrap();
     assert_eq!(read.to_json(), chosen.model().to_json());

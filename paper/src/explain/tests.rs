@@ -12,14 +12,14 @@ fn exact(problem: &FairProblem) -> Front {
     trace.solve(problem, &mut ()).expect("a front").front
 }
 
-/// Whether one of these points is at least as good in both objectives and better in one, by definition.
+/// Whether one of these points is at least as good in both objectives and better in one.
 fn is_dominated(point: &[f64], by: &[f64]) -> bool {
     by.chunks_exact(2)
         .any(|q| q[0] <= point[0] && q[1] <= point[1] && (q[0] < point[0] || q[1] < point[1]))
 }
 
 #[test]
-fn kept_is_what_nothing_dominates() {
+fn the_list_keeps_nondominated_points() {
     let problem = problem().expect("a problem");
     let moves = Moves::watch(&problem).expect("a run");
     let settings = Moves::settings();
@@ -35,7 +35,7 @@ fn kept_is_what_nothing_dominates() {
     let all = [&moves.list[..], &moves.ends].concat();
     let (kept, removed) = moves.kept_and_removed();
     assert_eq!(kept.len() + removed.len(), all.len());
-    // Nothing came into the list from elsewhere.
+    // The list has no other points.
     assert_eq!(kept.len(), moves.after(1).len());
     assert!(kept.chunks_exact(2).all(|p| !is_dominated(p, &all)));
     assert!(removed.chunks_exact(2).all(|p| is_dominated(p, &all)));
@@ -43,7 +43,7 @@ fn kept_is_what_nothing_dominates() {
 }
 
 #[test]
-fn watching_changes_nothing() {
+fn observation_does_not_change_the_result() {
     let problem = problem().expect("a problem");
     let plain = Moves::settings().solve(&problem, &mut ()).expect("a run");
     let moves = Moves::watch(&problem).expect("a run");
@@ -57,13 +57,13 @@ fn rounds_move_towards_the_exact_front() {
     let problem = problem().expect("a problem");
     let exact = exact(&problem);
     let moves = Moves::watch(&problem).expect("a run");
-    // Nothing is below it, beyond what its 400 points leave out between them …
+    // No point is below the exact front by more than the spacing of its 400 points …
     let all = [&moves.ends[..], moves.after(ROUNDS[2])].concat();
     assert!(all.chunks_exact(2).all(|p| {
         let mut front = exact.values.chunks_exact(2);
         front.any(|q| q[0] <= p[0] + 3e-3 && q[1] <= p[1] + 3e-3)
     }));
-    // … and each list shown is nearer to it than the one before.
+    // … and each list in the figure is closer to it than the previous one.
     let reference = Dominated::of(&problem, &exact).expect("a volume").reference;
     let volume = |values: &[f64]| {
         let values = fairfront_pareto::Values::new(values, 2).expect("values");
@@ -84,7 +84,7 @@ fn the_volume_is_a_sum_of_rectangles() {
     let few = Dominated::of(&problem, &exact(&problem)).expect("a volume");
     assert_eq!(few.values.len(), 2 * FEW);
     let points: Vec<&[f64]> = few.values.chunks_exact(2).collect();
-    // Between all values along both objectives lie rectangles that are dominated whole or not at all.
+    // The values along both objectives form rectangles that are dominated entirely or not at all.
     let cuts = |i: usize| {
         let mut cuts: Vec<f64> = points.iter().map(|p| p[i]).collect();
         cuts.push(few.reference[i]);
@@ -103,12 +103,12 @@ fn the_volume_is_a_sum_of_rectangles() {
     // 36 products and sums of numbers below 1.
     assert!((sum - few.volume).abs() < 1e-13, "{sum} {}", few.volume);
     assert!(few.draw().contains(&format!(">hypervolume {sum:.4}<")));
-    // Every model is part of the front that is shown.
+    // No model dominates another.
     assert!(points.iter().all(|p| !is_dominated(p, &few.values)));
 }
 
 #[test]
-fn any_number_of_threads_draws_the_same() {
+fn figures_do_not_depend_on_the_number_of_threads() {
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build()
@@ -119,7 +119,7 @@ fn any_number_of_threads_draws_the_same() {
     assert_eq!(with(1), with(3));
 }
 
-/// The committed figures are what this code draws; `FAIRFRONT_UPDATE=1` draws them anew.
+/// The committed figures are the output of this code; `FAIRFRONT_UPDATE=1` rewrites them.
 #[test]
 fn the_committed_figures_are_these() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/figures");
@@ -131,7 +131,7 @@ fn the_committed_figures_are_these() {
         let there = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             there == figure.svg,
-            "docs/figures/{}.svg is not what explain() draws; look at the change, then renew it with \
+            "docs/figures/{}.svg differs from the output of explain(); check the change, then update the file with \
              FAIRFRONT_UPDATE=1 cargo test -p fairfront-reproduce the_committed_figures",
             figure.name
         );

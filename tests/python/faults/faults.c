@@ -1,8 +1,8 @@
-/* Counts the file-system calls of a program below one folder, and makes one of them go wrong.
+/* Counts the file-system calls of a program below one folder, and makes one of them fail.
  *
  * FAULTS_ROOT   the folder
- * FAULTS_LOG    a file that gets one line per counted call: number, name of the call, path
- * FAULTS_AT     the number of the call that goes wrong, from 1; 0 for none
+ * FAULTS_LOG    a file that receives one line per counted call: number, name of the call, path
+ * FAULTS_AT     the number of the call that fails, from 1; 0 for none
  * FAULTS_KIND   enospc, eio, eintr, short, kill-before or kill-after
  *
  * Calls are counted in the order in which they happen; run the program with one thread. */
@@ -41,7 +41,7 @@ __attribute__((constructor)) static void begin(void) {
     if (log) out = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
 
-/* Whether a path is below the root; relative ones are below the current folder or an open one. */
+/* Returns whether a path is below the root; relative paths start at the current folder or an open one. */
 static int below(int folder, const char *path, char *full) {
     char base[PATH_MAX] = "";
     if (path == NULL || root[0] == 0) return 0;
@@ -76,7 +76,7 @@ static void die(void) {
     for (;;) syscall(SYS_pause);
 }
 
-/* Counts a call, writes it down, and says what is to become of it. */
+/* Counts and logs a call, and returns the fault to inject. */
 static enum kind turn(const char *call, const char *path) {
     int saved = errno;
     long number = __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
@@ -91,7 +91,7 @@ static enum kind turn(const char *call, const char *path) {
     return kind;
 }
 
-/* Fails a call; EINTR only where a call may say so. */
+/* Fails a call; EINTR only if the call can be interrupted. */
 #define FAULT(call, path, interruptible)                                                                \
     enum kind now = turn(call, path);                                                                   \
     if (now == ENOSPC_) return errno = ENOSPC, -1;                                                      \
@@ -197,7 +197,7 @@ int ftruncate64(int fd, off64_t size) {
 }
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
-/* Only killed here: a program that closes a file does not look at the result, and may not try again. */
+/* Injects only kills: a program that closes a file ignores the result, and must not try again. */
 int close(int fd) {
     char full[PATH_MAX];
     int done;

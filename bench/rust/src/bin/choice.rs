@@ -1,9 +1,9 @@
-//! Certified choices on redraws of a population: a table is the population, some of its rows fit a
-//! front, and rows drawn with replacement order and certify its models.
+//! Certified choices on redraws of a population: a table is the population, a front is fitted on
+//! some of its rows, and rows drawn with replacement order and certify its models.
 //!
-//! `choice TABLE SPEC-JSON REQUIREMENT VALIDATION-ROWS CERTIFY-ROWS FITS REDRAWS SEED [bands]` prints one
-//! JSON line for each redraw. Whether a model keeps the limit is computed here from counts on the whole
-//! table, not by the code that certifies.
+//! `choice TABLE SPEC-JSON REQUIREMENT VALIDATION-ROWS CERTIFY-ROWS FITS REDRAWS SEED [bands]`
+//! prints one JSON line per redraw. This program computes from counts on the whole table whether a
+//! model keeps the limit, independently of the code that certifies.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         rest @ ..,
     ] = args.as_slice()
     else {
-        bail!("see the head of choice.rs for the arguments");
+        bail!("wrong number of arguments; pass those that the top of choice.rs lists");
     };
     let bands = rest.first().is_some_and(|word| word == "bands");
     let setup = Setup {
@@ -75,7 +75,7 @@ impl Setup<'_> {
     }
 
     fn front(&self, seed: u64) -> Result<Front> {
-        // Training rows are a part of the population; what the front is does not matter to the test.
+        // Training rows are part of the population; any front is valid for the test.
         let train = self
             .spec
             .get("train_percent")
@@ -94,7 +94,9 @@ impl Setup<'_> {
                 Prepared::from_known(&known, &spec, published)?
             }
             None => {
-                let sensitive = self.text("sensitive").context("sensitive")?;
+                let sensitive = self
+                    .text("sensitive")
+                    .context("SPEC-JSON has no key \"sensitive\"")?;
                 let spec = Spec {
                     target: self.text("target"),
                     positive: self.text("positive"),
@@ -143,7 +145,7 @@ impl Setup<'_> {
         let (order, certify) = (draw(0), draw(1));
         let mut run = front.run.clone();
         run.evidence = Evidence::of_decisions(&order, &certify, &front.schema, self.bands)?;
-        // The columns that order models and that the naive rule reads.
+        // Columns that determine the order of the models and that the naive rule uses.
         let n = run.front.len();
         let limited = self.requirement.term.canonical();
         for name in ["accuracy", limited.as_str()] {
@@ -168,7 +170,7 @@ impl Setup<'_> {
         let columns = FrontColumns::of(&run.info, &run.front);
         let rule = Rule::Best(demand.best.clone());
         let naive = match select(&columns, std::slice::from_ref(&self.requirement), &rule) {
-            Ok(found) => Some(found.id),
+            Ok(found) => Some(found.model_id.index()),
             Err(Error::Unmet(_)) => None,
             Err(error) => return Err(error.into()),
         };
@@ -183,21 +185,26 @@ impl Setup<'_> {
         };
         let chosen = match certified.is_empty() {
             true => None,
-            false => Some(choose_in_memory(&mut run, &demand, &rule)?.selection.id),
+            false => Some(
+                choose_in_memory(&mut run, &demand, &rule)?
+                    .selection
+                    .model_id
+                    .index(),
+            ),
         };
         let of = |model: Option<usize>| {
             model.map(|m| json!({ "value": truth(m, &limited), "keeps": keeps(m), "accuracy": accuracy(m) }))
         };
         Ok(json!({
             "fit": seed, "redraw": redraw, "models": n, "certified": certified.len(),
-            "any_broken": certified.iter().any(|m| !keeps(*m)),
+            "any_broken": certified.iter().any(|m| !keeps(m.index())),
             "chosen": of(chosen), "naive": of(naive),
             "best_allowed": best.is_finite().then_some(best), "bands": bands,
         }))
     }
 }
 
-/// For each measure with a band, whether it holds the truth of every model at once.
+/// For each measure with a band, whether the band contains the true values of all models at once.
 fn covered(front: &Front, run: &Run) -> Vec<Value> {
     let Some(certify) = &run.evidence.certify else {
         return Vec::new();
@@ -230,7 +237,7 @@ fn set(run: &mut Run, name: &str, values: Vec<Option<f64>>) {
     }
 }
 
-/// A measure from counts, by its definition.
+/// A measure of a model on the rows of some counts, by its definition.
 fn measured(schema: &Schema, tallies: &Tallies, name: &str, model: usize) -> Option<f64> {
     let rate = |rate: Rate, region: usize| tallies.cell(model, rate, region).rate();
     let (kind, inside) = match name.split_once('(') {

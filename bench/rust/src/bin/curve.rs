@@ -1,5 +1,6 @@
-//! Draws values over a count: `curve TITLE Y < rows.csv > figure.svg`. The first column is the count, the
-//! others are lines with a name each; an empty field is a gap. Fields have no quotes.
+//! Draws values by count: `curve TITLE Y < rows.csv > figure.svg`. The first column is the count;
+//! each other column is a line, named by the header. An empty field interrupts the line. Fields
+//! must not have quotes.
 
 use std::io::{Read, Write, stdin, stdout};
 
@@ -14,17 +15,28 @@ fn main() -> anyhow::Result<()> {
     let mut text = String::new();
     stdin().read_to_string(&mut text)?;
     let mut rows = text.lines();
-    let head = rows.next().context("there is no header")?;
-    let (x, names) = head.split_once(',').context("there is no line to draw")?;
+    let head = rows
+        .next()
+        .context("standard input: the header is missing")?;
+    let (x, names) = head
+        .split_once(',')
+        .context("standard input: there is only one column")?;
     let names: Vec<&str> = names.split(',').collect();
     let mut lines: Vec<Vec<(f64, f64)>> = vec![Vec::new(); names.len()];
     for row in rows {
         let number = |field: &str| match field {
             "" => Ok(f64::NAN),
-            field => field.parse().with_context(|| format!("row {row:?}")),
+            field => field
+                .parse()
+                .with_context(|| format!("row {row:?}: {field:?} is not a number")),
         };
         let fields: Vec<f64> = row.split(',').map(number).collect::<Result<_, _>>()?;
-        ensure!(fields.len() == names.len() + 1, "row {row:?} has gaps");
+        ensure!(
+            fields.len() == names.len() + 1,
+            "row {row:?}: has {} fields instead of {}",
+            fields.len(),
+            names.len() + 1
+        );
         let points = lines.iter_mut().zip(&fields[1..]);
         points.for_each(|(line, value)| line.push((fields[0], *value)));
     }

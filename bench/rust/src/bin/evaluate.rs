@@ -1,16 +1,13 @@
-//! Evaluates log loss and disparate impact of many points on the training rows of Adult, and
-//! prints the seconds of each repetition and the values: `evaluate POINTS.csv THREADS REPETITIONS`.
-//! POINTS.csv has one point a line, without header.
+//! Evaluates log loss and score covariance of many models on the training rows of Adult:
+//! `evaluate POINTS.csv THREADS REPETITIONS`. Prints the seconds of each repetition and the values.
+//! POINTS.csv has one line of parameters per model and no header.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a measuring program prints what it measured"
-)]
+#![expect(clippy::print_stdout, reason = "results go to standard output")]
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Points, Problem};
+use fairfront_core::{Condition, Covariance, FairProblem, Linear, LogLoss, Points, Problem};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
 
 fn main() -> anyhow::Result<()> {
@@ -21,7 +18,7 @@ fn main() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()?;
-    let known = Known::parse("adult:gender")?.ok_or_else(|| anyhow::anyhow!("no such data set"))?;
+    let known = Known::parse("adult:sex")?.ok_or_else(|| anyhow::anyhow!("no such data set"))?;
     let prepared = Prepared::from_known(&known, &known.spec(), data_folder().as_deref())?;
     let rows = Encoded::new(&prepared)?.part(Part::Train).clone();
     let attribute = rows.schema().attributes[0].clone();
@@ -30,7 +27,7 @@ fn main() -> anyhow::Result<()> {
         Box::new(Linear),
         vec![
             Box::new(LogLoss::default()),
-            Box::new(Covariance::new(Kind::DisparateImpact, 0, &attribute)),
+            Box::new(Covariance::new(Condition::All, 0, &attribute)),
         ],
     )?;
     let numbers: Result<Vec<f64>, _> = text

@@ -1,32 +1,30 @@
-//! Runs PF-SMG on a known data set and prints the front's values, what was spent and how long it
-//! took: `front NAME SEED [disparate_impact|equal_opportunity]`.
+//! Runs PF-SMG on a known data set: `front NAME SEED [positive]`. Prints the values of the front,
+//! the numbers of evaluations and the time.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a measuring program prints what it measured"
-)]
+#![expect(clippy::print_stdout, reason = "results go to standard output")]
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective};
+use fairfront_core::{Condition, Covariance, FairProblem, Linear, LogLoss, Objective};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
 use fairfront_solve::{PfSmg, Solver};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().collect();
-    let known = Known::parse(&args[1])?.ok_or_else(|| anyhow::anyhow!("no such data set"))?;
+    let known = Known::parse(&args[1])?
+        .ok_or_else(|| anyhow::anyhow!("{:?}: is not a known data set", args[1]))?;
     let seed: u64 = args[2].parse()?;
-    let kind = match args.get(3).map(String::as_str) {
-        Some("equal_opportunity") => Kind::EqualOpportunity,
-        _ => Kind::DisparateImpact,
+    let given = match args.get(3).map(String::as_str) {
+        Some("positive") => Condition::Positive,
+        _ => Condition::All,
     };
     let prepared = Prepared::from_known(&known, &known.spec(), data_folder().as_deref())?;
     let encoded = Encoded::new(&prepared)?;
     let rows = encoded.part(Part::Train).clone();
     let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
     for (index, attribute) in rows.schema().attributes.iter().enumerate() {
-        objectives.push(Box::new(Covariance::new(kind, index, attribute)));
+        objectives.push(Box::new(Covariance::new(given, index, attribute)));
     }
     let m = objectives.len();
     let start = Instant::now();

@@ -1,13 +1,10 @@
-//! The time that indicators of points in a CSV file take (one point per line, no header), as JSON.
+//! Measures indicators of the points in a CSV file, which has one point per line and no header.
 //!
-//! `indicators hypervolume|nondominated FILE OBJECTIVES REPETITIONS` prints the seconds of each
-//! repetition, and the result (reference point 1 in every objective; for the filter the number of
-//! points kept).
+//! `indicators hypervolume|nondominated FILE OBJECTIVES REPETITIONS` prints JSON: the seconds of
+//! each repetition, and the result. The reference point is 1 in every objective; the result of the
+//! filter is the number of points kept.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a measuring program prints what it measured"
-)]
+#![expect(clippy::print_stdout, reason = "results go to standard output")]
 
 use std::time::Instant;
 
@@ -18,7 +15,7 @@ fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
-        [what, file, m, repetitions] => time(what, file, m.parse()?, repetitions.parse()?),
+        [task, file, m, repetitions] => time(task, file, m.parse()?, repetitions.parse()?),
         _ => bail!("usage: indicators hypervolume|nondominated FILE OBJECTIVES REPETITIONS"),
     }
 }
@@ -29,19 +26,19 @@ fn read(file: &str) -> anyhow::Result<Vec<f64>> {
     Ok(numbers.map(str::parse).collect::<Result<_, _>>()?)
 }
 
-fn time(what: &str, file: &str, m: usize, repetitions: usize) -> anyhow::Result<()> {
+fn time(task: &str, file: &str, m: usize, repetitions: usize) -> anyhow::Result<()> {
     let data = read(file)?;
     let reference = vec![1.0; m];
     let mut seconds = Vec::new();
     let mut result = 0.0;
     for _ in 0..repetitions {
         let start = Instant::now();
-        // The check for NaN is part of it.
+        // The time includes the check for NaN.
         let values = Values::new(&data, m)?;
-        result = match what {
+        result = match task {
             "hypervolume" => hypervolume(values, &reference)?,
             "nondominated" => nondominated(values).len() as f64,
-            _ => bail!("hypervolume or nondominated"),
+            _ => bail!("{task:?}: is not an indicator; choose hypervolume or nondominated"),
         };
         seconds.push(start.elapsed().as_secs_f64());
     }

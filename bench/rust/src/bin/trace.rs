@@ -1,21 +1,19 @@
-//! Follows the exact front of a known data set and prints its values, its certificates and how
-//! long it took: `trace NAME POINTS THREADS REPETITIONS`. With one thread, wall time is CPU time.
+//! Computes the exact front of a known data set: `trace NAME MODELS THREADS REPETITIONS`. Prints
+//! its values, its optimality gaps and the seconds. With one thread, wall time is CPU time.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "a measuring program prints what it measured"
-)]
+#![expect(clippy::print_stdout, reason = "results go to standard output")]
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective};
+use fairfront_core::{Condition, Covariance, FairProblem, Linear, LogLoss, Objective};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
 use fairfront_solve::{Solver, Trace};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().collect();
-    let known = Known::parse(&args[1])?.ok_or_else(|| anyhow::anyhow!("no such data set"))?;
+    let known = Known::parse(&args[1])?
+        .ok_or_else(|| anyhow::anyhow!("{:?}: is not a known data set", args[1]))?;
     let points: usize = args[2].parse()?;
     let threads: usize = args[3].parse()?;
     let repetitions: usize = args[4].parse()?;
@@ -35,8 +33,8 @@ fn main() -> anyhow::Result<()> {
         let start = Instant::now();
         let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
         for (index, attribute) in rows.schema().attributes.iter().enumerate() {
-            let kind = Kind::DisparateImpact;
-            objectives.push(Box::new(Covariance::new(kind, index, attribute)));
+            let given = Condition::All;
+            objectives.push(Box::new(Covariance::new(given, index, attribute)));
         }
         let problem = FairProblem::new(rows.clone(), Box::new(Linear), objectives)?;
         let outcome = settings.solve(&problem, &mut ())?;
@@ -44,9 +42,9 @@ fn main() -> anyhow::Result<()> {
         last = Some(outcome);
     }
     let Some(outcome) = last else {
-        anyhow::bail!("at least one repetition");
+        anyhow::bail!("REPETITIONS: is 0; pass at least 1");
     };
-    let gaps: Vec<f64> = outcome.certificates.iter().filter_map(|c| c.gap).collect();
+    let gaps: Vec<f64> = outcome.proofs.iter().filter_map(|c| c.gap).collect();
     println!(
         "{{\"rows\": {}, \"points\": {}, \"seconds\": {solving:?}, \
          \"nodes\": {}, \"evaluations\": {}, \"gradients\": {:?}, \"hole\": {:?},",

@@ -19,18 +19,23 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         check_picture(path, &args.fronts)?;
     }
     if svg == Some(Target::Stdout) && args.json {
-        let message = "--json and --svg - both write to standard output; name a file for one";
+        let message = "--json and --svg - both write to standard output; choose a file for --svg";
         return Err(Error::usage(message).into());
     }
     if let Some(bad) = args.reference.iter().find(|v| v.is_nan()) {
-        let message = format!("--reference: {bad} is no number");
+        let message = format!("--reference: {bad} is not a number");
         return Err(Error::usage(message).into());
     }
     if !(0.0..1.0).contains(&args.tolerance) {
-        let message = "--tolerance is a share of a range, from 0 to below 1";
+        let message = format!(
+            "--tolerance {} is not a share of a range; choose a number from 0 to below 1",
+            args.tolerance
+        );
         return Err(Error::usage(message).into());
     }
-    args.fronts.iter().for_each(|path| super::say_damage(path));
+    args.fronts
+        .iter()
+        .for_each(|path| super::warn_if_corrupted(path));
     let fronts = args.fronts.iter().map(|path| NamedFront::read(path));
     let fronts: Vec<NamedFront> = fronts.collect::<Result<_, _>>()?;
     let options = CompareOptions {
@@ -60,7 +65,7 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     output::print(&render::comparison(&found))
 }
 
-/// Runs side by side in measures.
+/// Compares runs in measures.
 fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
     let of_objectives = [
         (!args.reference.is_empty(), "--reference"),
@@ -70,31 +75,33 @@ fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
         (args.svg.is_some(), "--svg"),
     ];
     if let Some((_, flag)) = of_objectives.iter().find(|(given, _)| *given) {
-        let message = format!("{flag} applies to objectives; remove it or --by measures");
+        let message = format!("{flag} applies only to objectives; remove it or --by measures");
         return Err(Error::usage(message).into());
     }
-    args.fronts.iter().for_each(|path| super::say_damage(path));
+    args.fronts
+        .iter()
+        .for_each(|path| super::warn_if_corrupted(path));
     let published = data_folder();
     let places = RowPlaces {
         published: published.as_deref(),
         kept: &kept_rows,
     };
     let mut found = compare_measures(&args.fronts, places)?;
-    found.notices = worded(&found.notices);
+    found.diagnostics = worded(&found.diagnostics);
     if args.json {
         return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
     }
-    output::note(&render::notices(&found.notices));
+    output::note(&render::diagnostics(&found.diagnostics));
     output::print(&render::measure_comparison(&found))
 }
 
-/// A picture replaces nothing but a picture.
+/// A plot may replace only an SVG file.
 fn check_picture(path: &Path, fronts: &[PathBuf]) -> anyhow::Result<()> {
     let same = |front: &PathBuf| front.canonicalize().is_ok_and(|front| front == path);
     let problem = if fronts.iter().any(same) {
-        "this is one of the fronts; name another file for the picture"
+        "is one of the fronts; choose another file for the plot"
     } else if path.exists() && !is_picture(path) {
-        "there is a file that is no SVG picture; name another"
+        "already exists and is not an SVG file; choose another path"
     } else {
         return Ok(());
     };

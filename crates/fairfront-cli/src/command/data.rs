@@ -39,7 +39,7 @@ struct ListedFile {
     name: &'static str,
     url: &'static str,
     present: bool,
-    /// Where it is, or would be.
+    /// The path of the file, whether or not it exists.
     path: Option<PathBuf>,
 }
 
@@ -64,7 +64,7 @@ fn list(json: bool) -> anyhow::Result<()> {
     if json {
         return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&listed)?));
     }
-    let mut table = TextTable::new(&["name", "what", "files"]);
+    let mut table = TextTable::new(&["name", "description", "files"]);
     for known in &listed {
         let missing: Vec<&str> = known
             .files
@@ -73,8 +73,8 @@ fn list(json: bool) -> anyhow::Result<()> {
             .map(|f| f.name)
             .collect();
         let files = match (known.files.is_empty(), missing.is_empty()) {
-            (true, _) => "made by code".into(),
-            (false, true) => "there".into(),
+            (true, _) => "generated".into(),
+            (false, true) => "present".into(),
             (false, false) => format!("missing: {}", missing.join(", ")),
         };
         table.row(vec![known.name.into(), known.about.into(), files]);
@@ -84,30 +84,30 @@ fn list(json: bool) -> anyhow::Result<()> {
     out.push_str(
         "\nSettings go in parentheses: 'synthetic:3(rows=5000, rotation=1.2)', \
          'demo(rows=1000, seed=1, bias=0)'.\n\
-         'demo(change=0.5)' has another population from half-way on, for streams.\n",
+         'demo(change=0.5)' changes its population halfway, for streams.\n",
     );
     out.push_str(&places(&listed, folder.as_deref()));
     output::print(&out)
 }
 
-/// Where published files are looked for, and how those that are missing can be had.
+/// The folder of published files, and how to get missing files.
 fn places(listed: &[Listed], folder: Option<&Path>) -> String {
     let mut out = match (folder, named_folder()) {
         (Some(folder), Some(_)) => format!(
-            "Published files are looked for in {}, the folder of {DATA_FOLDER}.\n",
+            "fairfront looks for published files in {} (from {DATA_FOLDER}).\n",
             folder.display()
         ),
         (Some(folder), None) => format!(
-            "Published files are looked for in {}; {DATA_FOLDER} can name another folder.\n",
+            "fairfront looks for published files in {}; set {DATA_FOLDER} to use another folder.\n",
             folder.display()
         ),
         (None, _) => {
-            format!("Published files are looked for in the folder that {DATA_FOLDER} names.\n")
+            format!("Set {DATA_FOLDER} to the folder of the published files.\n")
         }
     };
     let is_missing = |file: &&ListedFile| !file.present;
     if listed.iter().flat_map(|k| &k.files).any(|f| is_missing(&f)) {
-        out.push_str("Get missing files with fairfront data get NAME:\n");
+        out.push_str("Download missing files with fairfront data get NAME:\n");
     }
     let mut seen: Vec<&str> = Vec::new();
     for file in listed.iter().flat_map(|k| &k.files).filter(is_missing) {
@@ -119,11 +119,11 @@ fn places(listed: &[Listed], folder: Option<&Path>) -> String {
     out
 }
 
-/// A data set by its name, whatever files are here.
+/// A data set by its name; a file of the same name does not matter.
 fn known(name: &str) -> Result<Known, Error> {
     Known::named(name)?.ok_or_else(|| {
         Error::usage(format!(
-            "{name:?} is no known data set; see fairfront data list"
+            "{name:?} is not a known data set; list them with fairfront data list"
         ))
     })
 }
@@ -132,7 +132,7 @@ fn path(name: &str) -> anyhow::Result<()> {
     let known = known(name)?;
     if known.files().is_empty() {
         anyhow::bail!(
-            "{name} is made by code and has no file; write one with: \
+            "{name} is generated and has no file; write one with: \
              fairfront data export '{name}' -o rows.csv"
         );
     }
@@ -152,25 +152,27 @@ fn get(name: &str, quiet: bool) -> anyhow::Result<()> {
         }
     };
     if known.files().is_empty() {
-        note(format!("{name} is made by code; there is nothing to get\n"));
+        note(format!(
+            "{name} is generated; there is nothing to download\n"
+        ));
         return Ok(());
     }
-    // What the user looks after is never written to, but there may be nothing to do.
+    // A folder set by the user is never written to, but it may already have all files.
     if let Some(paths) = data_folder().and_then(|folder| known.paths(Some(&folder)).ok()) {
-        note("all files are there and right\n".into());
+        note("all files are present and valid\n".into());
         return print_paths(&paths);
     }
     let Some(folder) = cache_folder() else {
         anyhow::bail!(
-            "there is no folder for caches, since the user has no home; put the files into a folder and \
-             set {DATA_FOLDER} to it"
+            "no cache folder found because no home folder is set; put the files in a folder and set \
+             {DATA_FOLDER} to it"
         );
     };
     fetch(known.files(), &folder, quiet)?;
     print_paths(&known.paths(Some(&folder))?)?;
     if let Some(named) = named_folder() {
         note(format!(
-            "note: commands look in {}, the folder of {DATA_FOLDER}; unset {DATA_FOLDER} to use these files\n",
+            "note: commands look in {} (from {DATA_FOLDER}); unset {DATA_FOLDER} to use these files\n",
             named.display()
         ));
     }
@@ -180,7 +182,7 @@ fn get(name: &str, quiet: bool) -> anyhow::Result<()> {
 #[cfg(feature = "download")]
 use crate::download::fetch;
 
-/// Without a client of its own the command prints the commands of another one.
+/// Prints `curl` commands, because this build cannot download files.
 #[cfg(not(feature = "download"))]
 fn fetch(
     files: &[fairfront_data::PublishedFile],
@@ -204,7 +206,7 @@ fn fetch(
     }
     output::note(&lines);
     anyhow::bail!(
-        "this fairfront is built without downloads; run the commands above, or build it with --features \
+        "this build of fairfront cannot download files; run the commands above, or build with --features \
          download"
     )
 }
@@ -219,13 +221,16 @@ fn export(
     let rows = Target::check(file)?;
     let encoding = encoding.map(Target::check).transpose()?;
     if encoding.as_ref() == Some(&rows) {
-        return Err(Error::Usage("--output and --encoding name the same place".into()).into());
+        return Err(Error::Usage(
+            "--output and --encoding are the same file; choose two files".into(),
+        )
+        .into());
     }
     for target in [Some(&rows), encoding.as_ref()].into_iter().flatten() {
         if let Target::File(path) = target
             && table.reads(path)?
         {
-            let message = format!("{}: this is the input; name another file", path.display());
+            let message = format!("{}: is the input; choose another file", path.display());
             return Err(Error::usage(message).into());
         }
     }
@@ -234,10 +239,10 @@ fn export(
     }
 
     let prepared = table.prepare()?;
-    let mut notices = prepared.notices.clone();
+    let mut diagnostics = prepared.diagnostics.clone();
     if encoded || encoding.is_some() {
         let found = Encoded::new(&prepared)?;
-        notices.extend(found.notices.iter().cloned());
+        diagnostics.extend(found.diagnostics.iter().cloned());
         if encoded {
             rows.write(|out| write_encoded(&prepared, &found, out))?;
         } else {
@@ -256,6 +261,6 @@ fn export(
         rows.write(|out| write_rows(&prepared, out))?;
     }
     output::note(&render::rows_in_use(&prepared));
-    output::note(&render::notices(&notices));
+    output::note(&render::diagnostics(&diagnostics));
     Ok(())
 }

@@ -19,24 +19,24 @@ A simulated bank decided on 20,000 loans. Its decisions favor men and depend on 
 are proxies for both. fairfront trains models that trade accuracy against differences between groups:
 ";
 
-/// Models of the front that are shown.
+/// Number of models in the table.
 const ROWS: usize = 6;
 
 pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
-    // Only what an earlier demo wrote is replaced.
+    // Replace only the files of an earlier demo.
     let own = source_of_run(out).is_some_and(|source| source == "demo");
     check_folder(out, own)?;
-    let beside = |what: &str| {
+    let with_suffix = |suffix: &str| {
         let mut name = out.as_os_str().to_owned();
-        name.push(what);
+        name.push(suffix);
         PathBuf::from(name)
     };
-    let (model, rows) = (beside("-model.json"), beside("-applicants.csv"));
-    let decisions = beside("-decisions.csv");
+    let (model, rows) = (with_suffix("-model.json"), with_suffix("-applicants.csv"));
+    let decisions = with_suffix("-decisions.csv");
     for file in [&model, &rows, &decisions] {
         if !own && file.exists() {
             let message = format!(
-                "{}: there is a file already, and no demo wrote it; name another --out",
+                "{}: already exists and was not written by a demo; choose another --out",
                 file.display()
             );
             return Err(Error::usage(message).into());
@@ -61,7 +61,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
     let choice = choose(out, &run)?;
     output::print(&format!("\n{}", render::requirement(&choice)))?;
     output::print(&groups(&run, &choice))?;
-    let mut chosen = run.model(&run_name(out), choice.selection.id)?;
+    let mut chosen = run.model(&run_name(out), choice.selection.model_id)?;
     chosen.certificate.clone_from(&choice.of_model);
     chosen.write(&model, true)?;
     output::print(&format!(
@@ -78,7 +78,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
     let folder = out.display();
     output::print(&format!(
         "\nOpen {folder}/report.html in a browser to compare all models. Next:\n  \
-         fairfront inspect demo        examine the table before training\n  \
+         fairfront inspect demo        inspect the table before training\n  \
          fairfront show {folder} --csv\n  \
          fairfront verify {folder}\n  \
          fairfront fit FILE --target COLUMN --positive VALUE --sensitive COLUMN --out DIR\n"
@@ -93,29 +93,29 @@ fn choose(out: &Path, run: &Run) -> anyhow::Result<Choice> {
     Ok(choose_certified(out, run, &demand, &rule)?)
 }
 
-/// The groups that the requirement is about, in counts of people.
+/// The groups of the requirement, in counts of people.
 fn groups(run: &Run, choice: &Choice) -> String {
     let front = FrontColumns::of(&run.info, &run.front);
     let attributes = run.encoding.attributes.iter().map(|rule| &rule.attribute);
     let spec = &run.info.spec;
     let label = [&spec.target, &spec.positive].map(|part| part.as_deref().unwrap_or_default());
     let label = label.join(" = ");
-    let mut said = String::new();
+    let mut lines = String::new();
     for attribute in attributes.filter(|attribute| attribute.name == "sex") {
-        let id = Some(choice.selection.id);
+        let id = Some(choice.selection.model_id.index());
         for line in group_sentences(&front, id, &attribute.name, &attribute.groups, &label) {
-            let _ = writeln!(said, "  {line}");
+            let _ = writeln!(lines, "  {line}");
         }
     }
-    said
+    lines
 }
 
 const CONFIDENCE: f64 = 0.95;
 
-/// New rows to decide about.
+/// New rows to score.
 const APPLICANTS: &str = "demo(rows=1000, seed=1)";
 
-/// What the demo asks of a model.
+/// The requirement of the demo.
 const REQUIREMENT: &str = "demographic_parity_difference(sex) <= 0.05";
 
 /// Runs a command as if it had been typed.

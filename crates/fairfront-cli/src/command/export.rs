@@ -13,7 +13,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     };
     let to_stdout = args.output == Path::new("-");
     if to_stdout && format == ExportFormat::Onnx {
-        let message = "an ONNX graph is no text for standard output; name a file with -o";
+        let message = "an ONNX graph is binary and cannot be printed; choose a file with -o";
         return Err(Error::usage(message).into());
     }
     if !to_stdout {

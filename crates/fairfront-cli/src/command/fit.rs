@@ -15,7 +15,7 @@ use crate::table_args::TableArgs;
 use crate::wording::worded;
 use crate::{output, render};
 
-/// Between checkpoints where a fit is gone on with and nothing else is said.
+/// Time between checkpoints of a resumed fit without `--checkpoint-every`.
 const USUAL: Duration = Duration::from_secs(60);
 
 pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
@@ -27,13 +27,13 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
         if let Some(seconds) = value
             && !(seconds.is_finite() && seconds > 0.0)
         {
-            let message = format!("{flag} {seconds}: give a number above 0");
+            let message = format!("{flag} {seconds} is not allowed; choose a number above 0");
             return Err(Error::usage(message).into());
         }
     }
     let demand = args.certify.demand(args.best.as_deref())?;
     if demand.is_none() && !args.certify.require.is_empty() {
-        let message = "--confidence none: fit tests requirements; state those that need no test with \
+        let message = "--confidence none: fit always tests requirements; check them without a test with \
                        fairfront select";
         return Err(Error::usage(message).into());
     }
@@ -52,7 +52,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
                 return nothing_to_do(args);
             }
             if !args.quiet {
-                output::note(&render::notices(checkpoints.notices()));
+                output::note(&render::diagnostics(checkpoints.diagnostics()));
             }
             fit_with_checkpoints(&prepared, &request, checkpoints, &mut bar)
         }
@@ -65,7 +65,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     write(place, &prepared, &fitted, demand.as_ref(), args)
 }
 
-/// Where the run goes.
+/// The destination of the run.
 enum Place {
     /// A folder that appears when the run is complete.
     Plain(PathBuf),
@@ -74,12 +74,12 @@ enum Place {
 }
 
 impl Place {
-    /// Before any work.
+    /// Checks the destination before any work.
     fn check(args: &FitArgs) -> anyhow::Result<Self> {
         if args.checkpoint_every.is_none() && !args.resume {
             return Ok(Self::Plain(check_folder(&args.out, args.force)?));
         }
-        // Beyond what a clock can say there is none but the first.
+        // If the time is too long for a clock, there is only the first checkpoint.
         let every = args.checkpoint_every.map_or(USUAL, |seconds| {
             Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
         });
@@ -88,30 +88,32 @@ impl Place {
     }
 }
 
-/// The run that was asked for is there; its page may not be, where a kill came between them.
+/// The run is complete. Its report may be missing if the process was killed before it was written.
 fn nothing_to_do(args: &FitArgs) -> anyhow::Result<u8> {
     let (info, _) = read_run(&args.out)?;
-    if info.points > 0 {
+    if info.models > 0 {
         write_page(&args.out)?;
     }
     if args.json {
         output::print_data(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
         let run = args.out.display();
-        output::note(&format!("the run in {run} is finished: nothing to do\n"));
+        output::note(&format!(
+            "the run in {run} is finished; there is nothing to do\n"
+        ));
     }
     Ok(0)
 }
 
-/// Tests the requirements before anything about the certifying rows is shown, and takes the best of the
-/// certified models.
+/// Tests the requirements before anything about the certifying rows is shown, and selects the best
+/// certified model.
 fn choose(run: &mut Run, demand: &Demand) -> Result<Choice, fairfront_run::Error> {
     let uses = std::mem::take(&mut run.uses);
     certify_fit(run, demand, uses)?;
     choose_in_memory(run, demand, &Rule::Best(demand.best.clone()))
 }
 
-/// Writes the run and says what there is.
+/// Writes and prints the run.
 fn write(
     place: Place,
     prepared: &Prepared,
@@ -120,8 +122,8 @@ fn write(
     args: &FitArgs,
 ) -> anyhow::Result<u8> {
     let mut run = Run::of(prepared, fitted);
-    run.info.notices = worded(&run.info.notices);
-    // Uses of certifying rows outlive the run that they were made with.
+    run.info.diagnostics = worded(&run.info.diagnostics);
+    // The log of uses of certifying rows survives the run that is replaced.
     run.uses = logged_uses(&args.out)?;
     let choice = demand.map(|demand| choose(&mut run, demand));
     let mut shown = args.out.clone();
@@ -132,7 +134,7 @@ fn write(
             if place != out {
                 let taken = args.out.display();
                 output::note(&format!(
-                    "{taken} was taken meanwhile; the run is in {}\n",
+                    "{taken} was created in the meantime; the run is in {}\n",
                     place.display()
                 ));
                 shown = place;
@@ -144,14 +146,14 @@ fn write(
         }
     }
     let info = &run.info;
-    // A front without points has nothing to choose from.
-    let page = (info.points > 0).then(|| write_page(&shown));
+    // A front without models has no report.
+    let page = (info.models > 0).then(|| write_page(&shown));
     let page = page.transpose()?;
     if args.json {
         output::print_data(&format!("{}\n", serde_json::to_string_pretty(info)?))?;
     } else if !args.quiet {
-        output::note(&render::notices(&fitted.notices));
-        output::note(&render::notices(&later));
+        output::note(&render::diagnostics(&fitted.diagnostics));
+        output::note(&render::diagnostics(&later));
         output::print(&render::fit(&shown, info))?;
         if let Some(Ok(choice)) = &choice {
             output::print(&format!("{}\n", render::requirement(choice)))?;
@@ -163,7 +165,7 @@ fn write(
             output::print(&render::opening(&page, &front, &start))?;
         }
     }
-    // The run is there; only the requirement has no model.
+    // The run is written, but no model meets the requirement.
     if let Some(Err(error)) = choice {
         return Err(error.into());
     }

@@ -6,7 +6,7 @@ use crate::{output, render};
 
 pub(super) fn run(table: &TableArgs, json: bool) -> anyhow::Result<()> {
     let mut found = Inspection::new(&table.prepare()?)?;
-    found.notices = worded(&found.notices);
+    found.diagnostics = worded(&found.diagnostics);
     if json {
         return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
     }

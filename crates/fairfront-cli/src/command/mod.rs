@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod compare;
 mod data;
@@ -48,22 +48,23 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Says where something older is read because what is newer is damaged.
-fn say_damage(folder: &Path) {
-    let notices = fairfront_run::state_notices(folder);
-    crate::output::note(&crate::render::notices(&notices));
+/// Warns if an older generation is read because the newest one is corrupted.
+fn warn_if_corrupted(folder: &Path) {
+    let diagnostics = fairfront_run::state_diagnostics(folder);
+    crate::output::note(&crate::render::diagnostics(&diagnostics));
 }
 
-/// Sets how many threads work, where that is said.
+/// Sets the number of threads, if it is given.
 fn set_threads(threads: Option<usize>) -> Result<(), Error> {
     let Some(threads) = threads else {
         return Ok(());
     };
     if !(1..=1_024).contains(&threads) {
-        let message = format!("--threads {threads}: give a number from 1 to 1,024");
+        let message =
+            format!("--threads {threads} is out of range; choose a number from 1 to 1,024");
         return Err(Error::usage(message));
     }
-    // Only the first call of a process can set them; a second front end keeps its own.
+    // Only the first call of a process can set the number; later calls keep it.
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global();

@@ -71,21 +71,21 @@ fn write(
     })
 }
 
-/// Nothing that is read is written over, and one thing goes to one place.
+/// Checks that the output does not overwrite an input, and that standard output is used once.
 fn check_places(args: &PredictArgs, target: Option<&Target>) -> anyhow::Result<()> {
     if args.audit && target == Some(&Target::Stdout) {
         let message =
-            "--audit and --output - both write to standard output; name a file for the scores";
+            "--audit and --output - both write to standard output; choose a file for the scores";
         return Err(Error::usage(message).into());
     }
     if args.file == "-" && args.model == Path::new("-") {
-        let message = "a model is read from a file; only the rows can come from standard input";
+        let message = "only the rows can come from standard input; pass a file for the model";
         return Err(Error::usage(message).into());
     }
     if let Some(Target::File(path)) = target {
         let is_it = |file: &Path| file.canonicalize().is_ok_and(|file| file == *path);
         if is_it(Path::new(&args.file)) || is_it(&args.model) {
-            let message = format!("{}: this is an input; name another file", path.display());
+            let message = format!("{}: is an input; choose another file", path.display());
             return Err(Error::usage(message).into());
         }
     }

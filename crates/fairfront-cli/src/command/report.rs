@@ -7,7 +7,7 @@ use crate::args::ReportArgs;
 use crate::output::{self, Target};
 
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
-    super::say_damage(&args.run);
+    super::warn_if_corrupted(&args.run);
     if args.figures {
         return draw(args);
     }
@@ -31,14 +31,14 @@ fn draw(args: &ReportArgs) -> anyhow::Result<()> {
     output::print(&lines.collect::<String>())
 }
 
-/// The program that makes PNG of SVG.
+/// The program that converts SVG to PNG.
 const CONVERTER: &str = "rsvg-convert";
 
-/// A picture as PNG, three dots to a pixel: sharp on paper.
+/// Converts a figure to PNG at three times its size, which is sharp on paper.
 fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let failed = |problem: &str| {
         Error::usage(format!(
-            "--png: {CONVERTER} {problem}; install it (package librsvg2-bin or librsvg), or leave out --png"
+            "--png: {CONVERTER} {problem}; install it (package librsvg2-bin or librsvg), or remove --png"
         ))
     };
     let child = Command::new(CONVERTER)
@@ -48,10 +48,10 @@ fn png(svg: &str) -> Result<Vec<u8>, Error> {
         .stderr(Stdio::null())
         .spawn();
     let mut child = child.map_err(|e| match e.kind() {
-        ErrorKind::NotFound => failed("is not there"),
+        ErrorKind::NotFound => failed("is not installed"),
         other => failed(&format!("does not start ({other})")),
     })?;
-    // It writes nothing before it has read everything. What it cannot read it says by its exit code.
+    // It writes only after it has read everything. Its exit code shows whether it could read the input.
     if let Some(mut input) = child.stdin.take() {
         let _ = input.write_all(svg.as_bytes());
     }
@@ -60,6 +60,6 @@ fn png(svg: &str) -> Result<Vec<u8>, Error> {
         Ok(output) if output.status.success() && output.stdout.starts_with(b"\x89PNG") => {
             Ok(output.stdout)
         }
-        _ => Err(failed("made no picture")),
+        _ => Err(failed("wrote no PNG image")),
     }
 }

@@ -28,11 +28,13 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.model {
         check_model(path)?;
     }
-    super::say_damage(&args.run);
+    super::warn_if_corrupted(&args.run);
     let run = Run::read(&args.run)?;
     let front = FrontColumns::of(&run.info, &run.front);
     if front.split() == Part::Train {
-        output::note("note: the run has no validation rows, so training rows order the models\n");
+        output::note(
+            "note: the run has no validation rows, so models are ranked on training rows\n",
+        );
     }
     let choice = match &demand {
         Some(demand) => choose_certified(&args.run, &run, demand, &rule),
@@ -44,13 +46,13 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
     };
     let choice = match choice {
         Err(fairfront_run::Error::Unmet(unmet)) if args.json => {
-            print_json(&json!({ "id": null, "unmet": unmet }))?;
+            print_json(&json!({ "model_id": null, "unmet": unmet }))?;
             return Err(fairfront_run::Error::Unmet(unmet).into());
         }
         Err(fairfront_run::Error::Uncertified(mut uncertified)) if args.json => {
             let reason = uncertified.reason.as_ref();
             uncertified.reason = reason.map(|reason| reason.worded(&Flags));
-            print_json(&json!({ "id": null, "uncertified": uncertified }))?;
+            print_json(&json!({ "model_id": null, "uncertified": uncertified }))?;
             return Err(fairfront_run::Error::Uncertified(uncertified).into());
         }
         choice => choice?,
@@ -64,20 +66,20 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         let at = name.and_then(|name| run.info.objectives.iter().position(|o| o == name));
         if let Some(measure) = at.and_then(|i| run.info.judged.measures.get(i)) {
             output::note(&format!(
-                "notice: {} is about the smooth objective; what people read is {measure}\n",
+                "note: {} limits the smooth objective; the matching measure is {measure}\n",
                 judged.requirement
             ));
         }
     }
     if let Some(path) = &args.model {
-        let mut model = run.model(&run_name(&args.run), found.id)?;
+        let mut model = run.model(&run_name(&args.run), found.model_id)?;
         model.certificate.clone_from(&choice.of_model);
         model.write(path, args.force)?;
     }
     if args.json {
         let values = front.columns.0.iter();
-        let values = values.map(|(name, column)| (name.clone(), column[found.id]));
-        let said = Said {
+        let values = values.map(|(name, column)| (name.clone(), column[found.model_id.index()]));
+        let printed = Printed {
             source: &run.info.source,
             found,
             certificate: choice.of_model.as_ref(),
@@ -86,7 +88,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
             values: Ordered(values.collect()),
             unmitigated: &front.unmitigated,
         };
-        return print_json(&said);
+        return print_json(&printed);
     }
     output::print(&render::selection(
         &args.run,
@@ -102,7 +104,7 @@ fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 fn rule(args: &SelectArgs) -> Result<Rule, Error> {
-    Ok(if let Some(id) = args.id {
+    Ok(if let Some(id) = args.model_id {
         Rule::Id(id)
     } else if args.knee {
         Rule::Knee
@@ -116,23 +118,26 @@ fn rule(args: &SelectArgs) -> Result<Rule, Error> {
     })
 }
 
-/// Whether a model can go there, before any work.
+/// Checks that a model can be written to `path`, before any work.
 fn check_model(path: &Path) -> anyhow::Result<()> {
     match Target::check(path)? {
         Target::File(_) => Ok(()),
         Target::Stdout | Target::Special(_) => {
-            anyhow::bail!("{}: a model goes to a file; name one", path.display())
+            anyhow::bail!(
+                "{}: is not a regular file; choose a file for the model",
+                path.display()
+            )
         }
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
-struct Said<'a> {
+struct Printed<'a> {
     source: &'a str,
     #[serde(flatten)]
     found: &'a Selection,
-    /// What travels with the model.
+    /// The certificate in the model file.
     certificate: Option<&'a ModelCertificate>,
     /// The test, with all models in their order.
     test: Option<&'a Certificate>,

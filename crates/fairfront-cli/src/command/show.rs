@@ -1,11 +1,12 @@
 use std::path::Path;
 
+use fairfront_model::ModelId;
 use fairfront_run::{FrontTable, RunInfo, UNMITIGATED, is_unfinished, read_run};
 
 use crate::{output, render};
 
 pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::Result<()> {
-    super::say_damage(folder);
+    super::warn_if_corrupted(folder);
     let (run, front) = read_run(folder)?;
     if csv {
         return output::print_data(&as_csv(&run, &front)?);
@@ -17,14 +18,14 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::
     output::print(&render::front(&run, &front, charset))?;
     if is_unfinished(folder) {
         output::note(
-            "this is not the end of it: a checkpoint is here to go on from, by the fit command that \
-             began it and --resume\n",
+            "note: this fit is not finished; run its command again with --resume to continue from the \
+             checkpoint\n",
         );
     }
     Ok(())
 }
 
-/// One row per model of the front, then one for the unmitigated model, which has its name for an id.
+/// One row per model of the front, then one for the unmitigated model, whose id is `unmitigated`.
 fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let params = run
@@ -33,16 +34,16 @@ fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
         .map(String::as_str)
         .chain(["(intercept)"]);
     let params: Vec<String> = params.map(|name| format!("params.{name}")).collect();
-    let header = ["id"]
+    let header = ["model_id"]
         .into_iter()
         .chain(front.names.iter().chain(&params).map(String::as_str));
     writer.write_record(header)?;
-    for point in 0..front.len() {
-        writer.write_field(point.to_string())?;
+    for model in 0..front.len() {
+        writer.write_field(ModelId::of_index(model).to_string())?;
         for column in &front.columns {
-            writer.write_field(column[point].map_or_else(String::new, |v| v.to_string()))?;
+            writer.write_field(column[model].map_or_else(String::new, |v| v.to_string()))?;
         }
-        for value in &front.params[point] {
+        for value in &front.params[model] {
             writer.write_field(value.to_string())?;
         }
         writer.write_record(None::<&[u8]>)?;
@@ -63,16 +64,16 @@ fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
 }
 
 fn as_json(front: &FrontTable) -> anyhow::Result<String> {
-    let points: Vec<serde_json::Value> = (0..front.len())
-        .map(|point| {
+    let models: Vec<serde_json::Value> = (0..front.len())
+        .map(|model| {
             let mut row = serde_json::Map::new();
-            row.insert("id".into(), point.into());
+            row.insert("model_id".into(), ModelId::of_index(model).number().into());
             for (name, column) in front.names.iter().zip(&front.columns) {
-                row.insert(name.clone(), column[point].into());
+                row.insert(name.clone(), column[model].into());
             }
-            row.insert("params".into(), front.params[point].clone().into());
+            row.insert("params".into(), front.params[model].clone().into());
             row.into()
         })
         .collect();
-    Ok(serde_json::to_string_pretty(&points)?)
+    Ok(serde_json::to_string_pretty(&models)?)
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fairfront_data::{Error, Known, Notice};
+use fairfront_data::{Diagnostic, Error, Known};
 use fairfront_model::write_file;
 use fairfront_report::{Curve, Line};
 use fairfront_run::Keep;
@@ -19,9 +19,9 @@ use crate::table_args::TableArgs;
 use crate::wording::{self, Flags};
 use crate::{output, render};
 
-/// Rows of a batch where nothing else is said, as in the paper.
+/// Default number of rows per batch, as in the paper.
 const BATCH: usize = 2_000;
-/// Settings that are one for each column, and the flag that says them.
+/// Settings per column, and their flags.
 const BY_COLUMN: [(&str, &str); 4] = [
     ("bins", "bins"),
     ("types", "type"),
@@ -34,21 +34,22 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
     let given = table.with_config()?;
     let inputs = given.files().to_vec();
     if inputs.is_empty() && !args.flush && !args.skip_batch {
-        let message = "name a file, - for standard input, or a known data set";
+        let message = "no input; pass a file, - for standard input, or a known data set";
         return Err(Error::usage(message).into());
     }
     if args.follow && inputs.last().is_some_and(|last| last == "-") {
-        let message = "--follow is for files; standard input is read until it ends";
+        let message = "--follow applies only to files; remove it, because standard input is read until it \
+                       ends";
         return Err(Error::usage(message).into());
     }
     if args.skip.is_some() && !inputs.iter().any(|input| input == "-") {
-        let message =
-            "--skip is for standard input; files are remembered and go on where they were left";
+        let message = "--skip applies only to standard input; remove it, because files resume after the \
+                       last row read";
         return Err(Error::usage(message).into());
     }
     if inputs.is_empty() && !folder.exists() {
         let message = format!(
-            "{}: there is no stream whose rows could wait",
+            "{}: the stream does not exist; pass an input to start it",
             folder.display()
         );
         return Err(Error::usage(message).into());
@@ -60,8 +61,8 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
         args: args.clone(),
         failed: None,
     };
-    for notice in stream.notices().to_vec() {
-        screen.notice(&notice);
+    for diagnostic in stream.diagnostics().to_vec() {
+        screen.diagnostic(&diagnostic);
     }
     let feed = Feed {
         follow: args.follow,
@@ -89,7 +90,7 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
     })
 }
 
-/// What the first call was told: later ones are laid over it.
+/// The flags of the first call; those of later calls override them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Asked {
@@ -110,8 +111,8 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
         0 => error,
         _ => Error::usage(format!(
-            "{}: these flags contradict those that this stream began with ({}); leave them out, or choose \
-             another folder for another stream",
+            "{}: these flags contradict those that this stream started with ({}); remove them, or choose \
+             another folder for a new stream",
             folder.display(),
             wording::error(&error)
         ))
@@ -119,7 +120,7 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     })?;
     let mut now = now;
     stream.set_memory(now.input.read.memory);
-    // What was found by looking may be said as well.
+    // A positive value that the first batch determined may be repeated as a flag.
     if stored.live.spec.positive.is_none() && now.live.spec.positive.as_deref() == stream.positive()
     {
         now.live.spec.positive = None;
@@ -127,19 +128,19 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     if let Some((key, before, after)) = difference(&stored, &now)? {
         if stream.batches() > 0 {
             let message = format!(
-                "{}: this stream was begun with {key} = {before}, not {after}; leave the flag out, or \
-                 name another folder for another stream",
+                "{}: this stream started with {key} = {before}, not {after}; remove the flag, or choose \
+                 another folder for a new stream",
                 folder.display()
             );
             return Err(Error::usage(message).into());
         }
-        // Nothing stands on them yet.
+        // No front depends on the options yet.
         stream.set_options(now)?;
     }
     Ok(stream)
 }
 
-/// What determines the result: flags as given, laid over those of the first call.
+/// The options that determine the result: the flags of this call over those of the first call.
 fn options(
     given: &TableArgs,
     args: &StreamArgs,
@@ -149,7 +150,7 @@ fn options(
         Some(options) => serde_json::from_value(options.input.asked.clone())?,
         None => Asked::default(),
     };
-    // A setting alone leaves the others as they are.
+    // A setting does not change the others.
     let mut solver = args.solver.over(given.fit.clone().into());
     let name_of = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
     let named: Vec<String> = solver.set.iter().map(|set| name_of(set)).collect();
@@ -207,7 +208,7 @@ fn difference(
     before: &StreamOptions,
     now: &StreamOptions,
 ) -> anyhow::Result<Option<(String, String, String)>> {
-    // In the order in which people say them; seeds and the like follow from the spec.
+    // The parts that users set most come first; seeds and the like follow from the spec.
     let parts = |options: &StreamOptions| -> serde_json::Result<[Value; 6]> {
         let StreamOptions { live, input } = options;
         Ok([
@@ -241,19 +242,19 @@ fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, 
                 first_difference(&name, &a.unwrap_or_default(), &b.unwrap_or_default())
             })
         }
-        // Solvers that are tried in turn; lists of names are said whole.
+        // Solvers that are tried in turn; lists of names are shown whole.
         (Value::Array(a), Value::Array(b))
             if a.len() == b.len() && a.iter().all(Value::is_object) =>
         {
             let mut pairs = a.iter().zip(b);
             pairs.find_map(|(a, b)| first_difference(key, a, b))
         }
-        _ => Some((key.replace('_', "-"), said(a), said(b))),
+        _ => Some((key.replace('_', "-"), shown(a), shown(b))),
     }
 }
 
-/// A setting as people say it.
-fn said(value: &Value) -> String {
+/// A setting as an error shows it.
+fn shown(value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
         Value::String(text) => text.clone(),
@@ -262,20 +263,20 @@ fn said(value: &Value) -> String {
             names.collect::<Vec<_>>().join(" or ")
         }
         Value::Array(items) if items.is_empty() => "nothing".into(),
-        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
-            let pair = |(name, value): (&String, &Value)| format!("{name} {}", said(value));
+            let pair = |(name, value): (&String, &Value)| format!("{name} {}", shown(value));
             fields.iter().map(pair).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }
 }
 
-/// Says what happens.
+/// Prints the progress of a stream.
 struct Screen {
     bar: Bar,
     args: StreamArgs,
-    /// Why nothing more can be printed.
+    /// The error after which nothing more is printed.
     failed: Option<anyhow::Error>,
 }
 
@@ -295,7 +296,7 @@ impl Watcher for Screen {
             (true, _) => render::batch_json(batch),
             (false, true) => return,
             (false, false) => {
-                output::note(&render::notices(batch.notices));
+                output::note(&render::diagnostics(batch.diagnostics));
                 render::batch(batch)
             }
         };
@@ -306,13 +307,13 @@ impl Watcher for Screen {
         self.failed = self.failed.take().or(printed.err());
     }
 
-    fn notice(&mut self, notice: &Notice) {
+    fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         self.bar.finish();
-        output::note(&render::notices(std::slice::from_ref(notice)));
+        output::note(&render::diagnostics(std::slice::from_ref(diagnostic)));
     }
 }
 
-/// Draws the hypervolume by batch, where there are batches.
+/// Plots the hypervolume by batch, if there are batches.
 fn write_figure(folder: &Path, stream: &Stream) -> anyhow::Result<()> {
     let history = stream.history()?;
     let points = |of: fn(&FrontShift) -> Option<f64>| -> Vec<(f64, f64)> {
@@ -324,9 +325,9 @@ fn write_figure(folder: &Path, stream: &Stream) -> anyhow::Result<()> {
         return Ok(());
     }
     let curve = Curve {
-        title: "Hypervolume by batch, on the rows kept".into(),
+        title: "Hypervolume share by batch, on the rows kept".into(),
         x: "batch".into(),
-        y: "hypervolume (share of the box)".into(),
+        y: "hypervolume share".into(),
         lines: vec![
             Line {
                 name: "before the update",

@@ -13,7 +13,7 @@ use crate::table_args::TableArgs;
 use crate::wording::{Flags, worded};
 use crate::{output, render, word};
 
-/// Where the command that uses the chosen settings writes its run.
+/// The run folder of the command that uses the chosen settings.
 const OUT: &str = "tuned";
 
 pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
@@ -21,7 +21,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     if let Some(seconds) = args.max_seconds
         && !(seconds.is_finite() && seconds > 0.0)
     {
-        let message = format!("--max-seconds {seconds}: give a number above 0");
+        let message = format!("--max-seconds {seconds} is not allowed; choose a number above 0");
         return Err(Error::usage(message).into());
     }
     let mut grid = Grid::parse(&args.tries)?;
@@ -38,7 +38,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     let tuning = tune(&prepared, &ask, &grid, &mut bar);
     bar.finish();
     let mut tuning = tuning?;
-    tuning.notices = worded(&tuning.notices);
+    tuning.diagnostics = worded(&tuning.diagnostics);
     let command = match tuning.best() {
         Some((trial, _)) => Some(fit_command(table, &solver, &trial.settings)?),
         None => None,
@@ -53,7 +53,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
         };
         output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
     } else if csv != Some(Target::Stdout) {
-        output::note(&render::notices(&tuning.notices));
+        output::note(&render::diagnostics(&tuning.diagnostics));
         output::print(&render::tuning(&tuning, command.as_deref()))?;
     }
     if progress::interrupted() && tuning.is_stopped() {
@@ -65,42 +65,42 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Before any work: nothing that is there is replaced by accident, and standard output is used once.
+/// Checks before any work that no file is overwritten by accident, and that standard output is used once.
 fn check_csv(target: &Target, table: &TableArgs, args: &TuneArgs) -> anyhow::Result<()> {
     if *target == Target::Stdout && args.json {
-        let message = "--json and --csv - both write to standard output; name a file for one";
+        let message = "--json and --csv - both write to standard output; choose a file for --csv";
         return Err(Error::usage(message).into());
     }
     if let Target::File(path) = target
         && table.reads(path)?
     {
-        anyhow::bail!("{}: this is the input; name another file", path.display());
+        anyhow::bail!("{}: is the input; choose another file", path.display());
     }
     target.check_free(args.force)
 }
 
-/// No combination has a front.
+/// The error if no trial has a front.
 fn nothing_found(tuning: &Tuning) -> anyhow::Error {
     let mut reasons = tuning.trials.iter().filter_map(|trial| match &trial.end {
         TrialEnd::Failed { reason, .. } => Some(reason.render(&Flags)),
         TrialEnd::Done(_) | TrialEnd::NotRun => None,
     });
     match reasons.next_back() {
-        Some(reason) => anyhow::anyhow!("no combination has a front; the last failed: {reason}"),
-        None => anyhow::anyhow!("no combination was run to its end; allow more --max-seconds"),
+        Some(reason) => anyhow::anyhow!("no trial has a front; the last one failed: {reason}"),
+        None => anyhow::anyhow!("no trial finished; increase --max-seconds"),
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Found<'a> {
     #[serde(flatten)]
     tuning: &'a Tuning,
-    /// The words of the command that uses the chosen settings.
+    /// The arguments of the command that uses the chosen settings.
     command: Option<&'a [String]>,
 }
 
-/// `fairfront fit` with what was given and the chosen settings.
+/// `fairfront fit` with the flags of this call and the chosen settings.
 fn fit_command(
     table: &TableArgs,
     solver: &SolverArgs,
@@ -123,7 +123,7 @@ fn fit_command(
     Ok(words)
 }
 
-/// A line for each combination.
+/// Writes one row per trial.
 fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let names = tuning
@@ -135,7 +135,7 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
             "status",
             "accuracy",
             "hypervolume",
-            "points",
+            "models",
             "seconds",
             "chosen",
             "reason",
@@ -158,7 +158,7 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
             status.to_owned(),
             text(score.map(|score| score.accuracy)),
             text(score.and_then(|score| score.hypervolume)),
-            score.map_or_else(String::new, |score| score.points.to_string()),
+            score.map_or_else(String::new, |score| score.models.to_string()),
             text(seconds),
             (tuning.chosen == Some(i)).to_string(),
             reason,
@@ -178,7 +178,7 @@ impl TuneWatcher for Bar {
     fn begins(&mut self, run: usize, runs: usize, settings: &Ordered<String>) {
         let settings = settings.0.iter();
         let settings: Vec<String> = settings.map(|(n, v)| format!("{n}={v}")).collect();
-        let name = format!("run {} of {runs} ({})", run + 1, settings.join(" "));
+        let name = format!("trial {} of {runs} ({})", run + 1, settings.join(" "));
         self.begin(name, run, runs);
     }
 

@@ -1,12 +1,12 @@
-//! From where files come: their published addresses or a mirror, and whether by a proxy.
+//! The addresses of files (published, or on a mirror), and the proxies to reach them.
 
 use fairfront_data::{Error, PublishedFile};
 use ureq::http::Uri;
 
-/// The environment variable that names where to get all files instead.
+/// The environment variable with the address of a mirror.
 const MIRROR: &str = "FAIRFRONT_MIRROR";
 
-/// The published addresses, or the mirror that the environment names.
+/// The published addresses, or a mirror.
 pub(super) struct Source {
     mirror: Option<String>,
 }
@@ -19,24 +19,24 @@ impl Source {
         }
     }
 
-    /// A mirror, given the start of its addresses.
+    /// A mirror with this base address.
     pub(super) fn mirror(start: &str) -> Result<Self, Error> {
         let mirror = Some(mirror(start)?);
         Ok(Self { mirror })
     }
 
-    /// Where a file is.
+    /// The address of a file.
     pub(super) fn address(&self, file: &PublishedFile) -> Result<Uri, Error> {
         let text = match &self.mirror {
             Some(mirror) => format!("{mirror}/{}", file.name),
             None => file.url.to_owned(),
         };
-        let wrong = |_| Error::usage(format!("{text:?} is not an address"));
+        let wrong = |_| Error::usage(format!("{text:?}: not an address"));
         text.parse().map_err(wrong)
     }
 }
 
-/// The start of all addresses of a mirror, checked.
+/// Checks the base address of a mirror.
 fn mirror(text: &str) -> Result<String, Error> {
     let refused = |why: &str| Error::usage(format!("{MIRROR} {text:?}: {why}"));
     let trimmed = text.trim().trim_end_matches('/');
@@ -47,19 +47,19 @@ fn mirror(text: &str) -> Result<String, Error> {
     });
     let Some(uri) = whole.filter(|uri| uri.query().is_none()) else {
         return Err(refused(
-            "not the start of an address, as in https://mirror.example.org/data",
+            "not a base address; set one such as https://mirror.example.org/data",
         ));
     };
     match may_follow(&uri, None) {
         true => Ok(trimmed.to_owned()),
         false => Err(refused(
-            "files come over https://, and over http:// from this machine (127.0.0.1) alone",
+            "not a safe address; use https://, or http:// on this machine (127.0.0.1)",
         )),
     }
 }
 
-/// Whether an address may be asked, on its own or because another one said so: encrypted, or on this
-/// machine where it was so from the start.
+/// Whether a request to this address, or a redirection from `from` to it, is safe: encrypted, or on
+/// this machine from the start.
 pub(super) fn may_follow(to: &Uri, from: Option<&Uri>) -> bool {
     match to.scheme_str() {
         Some("https") => to.host().is_some(),
@@ -68,7 +68,7 @@ pub(super) fn may_follow(to: &Uri, from: Option<&Uri>) -> bool {
     }
 }
 
-/// Whether nothing of this leaves the machine, so that it may be plain.
+/// Whether this is an unencrypted address on this machine.
 fn is_plain_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -79,7 +79,7 @@ fn is_plain_loopback(uri: &Uri) -> bool {
     uri.scheme_str() == Some("http") && loopback
 }
 
-/// The address that a redirection from `base` names.
+/// The target of a redirection from `base`.
 pub(super) fn redirected(base: &Uri, location: &str) -> Option<Uri> {
     let scheme = base.scheme_str()?;
     let authority = base.authority()?;
@@ -96,8 +96,8 @@ pub(super) fn redirected(base: &Uri, location: &str) -> Option<Uri> {
     whole.parse().ok()
 }
 
-/// The proxy for an address, as the environment names it: its variable and value. What stays on this
-/// machine goes by none.
+/// The environment variable that sets the proxy for an address, and its value. Unencrypted requests
+/// on this machine use no proxy.
 pub(super) fn proxy(
     to: &Uri,
     variable: impl Fn(&str) -> Option<String>,
@@ -113,21 +113,21 @@ pub(super) fn proxy(
                 (!value.is_empty()).then_some((name, value))
             })
     };
-    let passed_by = either("NO_PROXY").is_some_and(|(_, list)| is_listed(to, &list));
-    if passed_by {
+    let bypassed = either("NO_PROXY").is_some_and(|(_, list)| is_listed(to, &list));
+    if bypassed {
         return None;
     }
     either("HTTPS_PROXY").or_else(|| either("ALL_PROXY"))
 }
 
-/// Whether a list of `NO_PROXY` names this host, or a domain it is in.
+/// Whether a `NO_PROXY` list contains this host or one of its domains.
 fn is_listed(to: &Uri, list: &str) -> bool {
     let host = to.host().unwrap_or_default().to_lowercase();
     let port = to.port_u16().unwrap_or(443).to_string();
     list.split([',', ' ']).any(|entry| {
         let entry = entry.trim().to_lowercase();
         let entry = match entry.rsplit_once(':') {
-            Some((name, said)) if said == port => name,
+            Some((name, listed)) if listed == port => name,
             _ => &entry,
         };
         let domain = entry.trim_start_matches('*').trim_start_matches('.');
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_proxy_is_what_the_environment_says() {
+    fn the_environment_sets_the_proxy() {
         let found = |to: &str, set: &[(&str, &str)]| {
             let variable = |name: &str| {
                 let is = |(n, _): &&(&str, &str)| *n == name;
@@ -219,7 +219,7 @@ mod tests {
         }
         let both = [("ALL_PROXY", "a:1"), ("HTTPS_PROXY", "p:1")];
         assert_eq!(found(to, &both).as_deref(), Some("p:1"));
-        for (list, passed_by) in [
+        for (list, bypassed) in [
             ("*", true),
             ("other.org, example.org", true),
             (".example.org", true),
@@ -232,9 +232,9 @@ mod tests {
             (",.,", false),
         ] {
             let set = [("HTTPS_PROXY", "p:1"), ("no_proxy", list)];
-            assert_eq!(found(to, &set).is_none(), passed_by, "{list}");
+            assert_eq!(found(to, &set).is_none(), bypassed, "{list}");
         }
-        // What must not leave the machine goes to no proxy.
+        // Requests that must not leave the machine do not use a proxy.
         assert_eq!(found("http://127.0.0.1:1/x", &both), None);
     }
 }

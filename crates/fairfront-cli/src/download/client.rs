@@ -1,4 +1,4 @@
-//! One request, and what can become of it.
+//! Requests and their failures.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use ureq::{Agent, Body, Proxy, Timeout};
 
 use super::address;
 
-/// How many times an address may name another one.
+/// The largest number of redirections.
 const REDIRECTIONS: usize = 5;
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) problem: String,
     pub(super) then: Then,
 }
 
-/// What can be done about it.
+/// How to proceed after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// The same would happen again.
+    /// The request would fail again.
     GiveUp,
-    /// The same request may do better a moment later.
+    /// The same request may succeed later.
     Retry,
-    /// The server does not have the rest that was asked for, but it may have the whole.
+    /// The server cannot send the requested rest, but it may send the whole file.
     StartAfresh,
 }
 
@@ -47,16 +47,16 @@ impl Failure {
     }
 }
 
-/// What a server sends of a file.
+/// The answer of a server: a file, or the rest of it.
 pub(super) struct Answer {
-    /// Where in the file it begins.
+    /// The position in the file at which the answer begins.
     pub(super) start: u64,
-    /// The size of the whole file, where the server says it.
+    /// The size of the whole file, if the server states it.
     pub(super) whole: Option<u64>,
     pub(super) body: Box<dyn Read>,
 }
 
-/// How long to wait for what.
+/// Timeouts.
 pub(super) struct Patience {
     pub(super) connect: Duration,
     pub(super) silence: Duration,
@@ -73,13 +73,13 @@ impl Default for Patience {
 
 pub(super) struct Client {
     agent: Agent,
-    /// Whether this system knows any authority that certificates can come from.
+    /// Whether this system trusts any certificate authority.
     has_authorities: bool,
 }
 
 impl Client {
     pub(super) fn new(patience: &Patience) -> Self {
-        // Another front end may have chosen one already; then that is used.
+        // If another front end has already installed a provider, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let authorities: Vec<Certificate<'static>> = rustls_native_certs::load_native_certs()
             .certs
@@ -92,8 +92,8 @@ impl Client {
         let config = Agent::config_builder()
             .tls_config(tls)
             .user_agent(concat!("fairfront/", env!("CARGO_PKG_VERSION")))
-            // Each address is checked before it is asked, so redirections are followed here; the proxy
-            // depends on the address.
+            // Redirections are followed here, because each address is checked before a request, and
+            // the proxy depends on the address.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(None)
@@ -109,7 +109,7 @@ impl Client {
         }
     }
 
-    /// Asks for a file from byte `offset` on. A server may send it from its beginning all the same.
+    /// Requests a file from byte `offset` on. A server may still send it from the beginning.
     pub(super) fn get(&self, address: &Uri, offset: u64) -> Result<Answer, Failure> {
         let mut at = address.clone();
         for _ in 0..=REDIRECTIONS {
@@ -124,13 +124,13 @@ impl Client {
             match next.filter(|next| address::may_follow(next, Some(&at))) {
                 Some(next) => at = next,
                 None => {
-                    let problem = format!("{at} sends us on to {location:?}, which is not safe");
+                    let problem = format!("{at} redirects to {location:?}, which is not safe");
                     return Err(Failure::lasting(problem));
                 }
             }
         }
         Err(Failure::lasting(format!(
-            "{address} sends us on and on, more than {REDIRECTIONS} times"
+            "{address} redirects more than {REDIRECTIONS} times"
         )))
     }
 
@@ -138,13 +138,13 @@ impl Client {
         let proxy = address::proxy(at, |name| std::env::var(name).ok());
         let proxy = proxy
             .map(|(name, value)| {
-                // The value may hold a password.
+                // Do not print the value, which may contain a password.
                 Proxy::new(&value)
-                    .map_err(|_| Failure::lasting(format!("{name} does not name a proxy")))
+                    .map_err(|_| Failure::lasting(format!("{name} is not the address of a proxy")))
             })
             .transpose()?;
         let by = proxy.as_ref().map_or_else(String::new, |proxy| {
-            format!(" by way of the proxy {}:{}", proxy.host(), proxy.port())
+            format!(" through the proxy {}:{}", proxy.host(), proxy.port())
         });
         let mut request = self.agent.get(at).header("accept-encoding", "identity");
         if offset > 0 {
@@ -154,10 +154,10 @@ impl Client {
         request.call().map_err(|error| self.failure(at, &by, error))
     }
 
-    /// What went wrong before there was an answer, in words.
+    /// Describes an error that occurred before the server answered.
     fn failure(&self, at: &Uri, by: &str, error: ureq::Error) -> Failure {
         let host = at.authority().map_or("", |a| a.as_str());
-        let network = "look at the network (a proxy is named by HTTPS_PROXY)";
+        let network = "check the network connection (HTTPS_PROXY sets a proxy)";
         match error {
             ureq::Error::HostNotFound => {
                 Failure::lasting(format!("{host} cannot be found{by}; {network}"))
@@ -165,9 +165,9 @@ impl Client {
             ureq::Error::Timeout(Timeout::Resolve | Timeout::Connect) => {
                 Failure::lasting(format!("{host} does not answer{by}; {network}"))
             }
-            ureq::Error::Timeout(_) => Failure::passing(format!("{host} fell silent{by}")),
+            ureq::Error::Timeout(_) => Failure::passing(format!("{host} stopped answering{by}")),
             ureq::Error::ConnectProxyFailed(reason) => Failure::lasting(format!(
-                "no way to {host}{by}: {reason}; look at HTTPS_PROXY and NO_PROXY"
+                "{host} cannot be reached{by}: {reason}; check HTTPS_PROXY and NO_PROXY"
             )),
             ureq::Error::Rustls(error) => self.untrusted(host, by, &error),
             ureq::Error::Io(error) => {
@@ -182,26 +182,28 @@ impl Client {
                     )),
                 }
             }
-            ureq::Error::Protocol(error) => Failure::passing(format!(
-                "{host} gave no answer that can be read{by} ({error})"
-            )),
-            other => Failure::lasting(format!("nothing from {host}{by} ({other})")),
+            ureq::Error::Protocol(error) => {
+                Failure::passing(format!("{host} sent an unreadable answer{by} ({error})"))
+            }
+            other => Failure::lasting(format!("no answer from {host}{by} ({other})")),
         }
     }
 
     fn untrusted(&self, host: &str, by: &str, error: &rustls::Error) -> Failure {
         let remedy = match self.has_authorities {
-            true => "where a proxy signs for others, SSL_CERT_FILE can name its certificate",
+            true => {
+                "if a proxy replaces certificates, set SSL_CERT_FILE to the proxy's certificate"
+            }
             false => {
-                "this system has no certificates of authorities: install its package ca-certificates, or \
-                 name a file of them with SSL_CERT_FILE"
+                "this system trusts no certificate authority; install the package ca-certificates, \
+                 or set SSL_CERT_FILE to a file with certificates of authorities"
             }
         };
         Failure::lasting(format!("{host} cannot be trusted{by} ({error}); {remedy}"))
     }
 }
 
-/// Whether a connection was there and is gone.
+/// Whether an existing connection was closed.
 fn is_cut(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -230,7 +232,7 @@ fn answer(at: &Uri, offset: u64, response: Response<Body>) -> Result<Answer, Fai
             match header(header::CONTENT_RANGE).and_then(content_range) {
                 Some((start, whole)) if start == offset => (start, whole),
                 _ => {
-                    let problem = format!("{at} answers with another part than was asked for");
+                    let problem = format!("{at} answers with a part that was not requested");
                     return Err(refused(offset, problem));
                 }
             }
@@ -253,7 +255,7 @@ fn answer(at: &Uri, offset: u64, response: Response<Body>) -> Result<Answer, Fai
     Ok(Answer { start, whole, body })
 }
 
-/// A rest that the server does not have; of a whole file that is the end.
+/// The failure of a server that cannot send a part. If that part is the whole file, give up.
 fn refused(offset: u64, problem: String) -> Failure {
     let then = match offset {
         0 => Then::GiveUp,
@@ -262,7 +264,7 @@ fn refused(offset: u64, problem: String) -> Failure {
     Failure { problem, then }
 }
 
-/// First byte and size of the whole file in `bytes 5-9/10`.
+/// The first byte and the size of the whole file, from a header such as `bytes 5-9/10`.
 fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
     let (range, whole) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (start, _) = range.split_once('-')?;
@@ -281,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read() {
+    fn content_ranges_are_parsed() {
         assert_eq!(content_range("bytes 5-9/10"), Some((5, Some(10))));
         assert_eq!(content_range("bytes 5-9/*"), Some((5, None)));
         for wrong in ["", "bytes */10", "bytes 5-9", "lines 5-9/10", "bytes 5-9/x"] {
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_not_waited_for() {
+    fn silent_servers_time_out() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/x", listener.local_addr().unwrap());
         let server = std::thread::spawn(move || {
@@ -298,7 +300,7 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             let head = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf ";
             stream.write_all(head.as_bytes()).unwrap();
-            // Both stay open until the client has gone.
+            // Both connections stay open until the client disconnects.
             let _ = stream.read_to_end(&mut Vec::new());
             drop(silent);
         });

@@ -1,7 +1,7 @@
-//! Published files from the net into the cache: whole and right, or not there.
+//! Downloads published files to the cache: each file is complete and verified, or not there.
 //!
-//! What arrives is written to `NAME.part`, which later calls go on with; once it is whole and its
-//! SHA-256 is the published one, it gets its name. A part that does not become that file is removed.
+//! Bytes are written to `NAME.part`, which later calls resume. Once it is complete and its SHA-256
+//! is the published one, the file is renamed to `NAME`. If the checksum is wrong, it is removed.
 
 mod address;
 mod client;
@@ -22,18 +22,18 @@ use self::client::{Client, Failure, Patience, Then};
 use crate::output;
 use crate::progress::Meter;
 
-/// Before a request that failed is made again; after these there is no other.
+/// The pauses before a failed request is repeated. After the last of them, the download fails.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(500),
     Duration::from_secs(1),
     Duration::from_secs(2),
 ];
-/// A connection that brought this much before it was cut was worth it: the pauses begin again.
+/// If an interrupted connection delivered at least this many bytes, the pauses start again.
 const WORTH: u64 = 1 << 16;
-/// How often a lock that another process holds is tried.
+/// The time between two attempts to get a lock that another process holds.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Brings the files into the folder; those that are there and right stay as they are.
+/// Downloads the files to the folder. Valid files are not downloaded again.
 pub(crate) fn fetch(files: &[PublishedFile], folder: &Path, quiet: bool) -> anyhow::Result<()> {
     let source = Source::from_environment()?;
     fetch_from(&source, files, folder, quiet)
@@ -45,9 +45,9 @@ fn fetch_from(
     folder: &Path,
     quiet: bool,
 ) -> anyhow::Result<()> {
-    // A handler that is there already (another front end's) stays.
+    // Keep a handler that another front end has already set.
     let _ = ctrlc::set_handler(|| {
-        output::note("\nstopped; what has arrived is kept, the same command goes on with it\n");
+        output::note("\nstopped; run the same command again to resume the download\n");
         std::process::exit(130);
     });
     std::fs::create_dir_all(folder).map_err(|e| unwritable(folder, &e))?;
@@ -58,10 +58,10 @@ fn fetch_from(
         quiet,
     };
     for file in files {
-        // Another process may have brought it in the meantime.
-        let is_there = file.check(&folder.join(file.name)).is_ok();
-        let how = match is_there {
-            true => "is there already".to_owned(),
+        // Another process may have downloaded it in the meantime.
+        let is_valid = file.check(&folder.join(file.name)).is_ok();
+        let result = match is_valid {
+            true => "already downloaded".to_owned(),
             false => {
                 let from = source.address(file)?;
                 get.file(file, &from, folder)?;
@@ -69,30 +69,30 @@ fn fetch_from(
             }
         };
         if !quiet {
-            let colon = if is_there { "" } else { ":" };
-            output::note(&format!("{}{colon} {how}\n", file.name));
+            output::note(&format!("{}: {result}\n", file.name));
         }
     }
     Ok(())
 }
 
-/// One process at a time writes to the folder; the others wait, and find the work done.
+/// Locks the folder, so that one process at a time writes to it. The others wait, and then find the
+/// files.
 fn lock(folder: &Path, quiet: bool) -> anyhow::Result<File> {
     let path = folder.join("lock");
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     let file = options.open(&path).map_err(|e| unwritable(folder, &e))?;
-    let mut said = quiet;
+    let mut noted = quiet;
     loop {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                if !said {
-                    output::note("another fairfront data get is at work; waiting for it\n");
-                    said = true;
+                if !noted {
+                    output::note("waiting for another fairfront data get to finish\n");
+                    noted = true;
                 }
                 std::thread::sleep(LOOK);
             }
-            // Where files cannot be locked, what two processes mix up does not pass the check.
+            // If files cannot be locked, a file that two processes wrote to fails the check.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
@@ -105,7 +105,7 @@ struct Get {
 }
 
 impl Get {
-    /// Brings one file.
+    /// Downloads one file.
     fn file(&mut self, file: &PublishedFile, from: &Uri, folder: &Path) -> anyhow::Result<()> {
         let part = folder.join(format!("{}.part", file.name));
         let mut resumed = self.fill(file, from, &part)?;
@@ -118,14 +118,14 @@ impl Get {
                 Err(other) => return Err(other.into()),
             };
             std::fs::remove_file(&part).map_err(|e| unwritable(&part, &e))?;
-            // The start may have been of another version; the whole may be right, and is asked for once.
+            // The resumed part may be from another version: download the whole file once.
             if !resumed {
                 return Err(failed(file, &problem));
             }
             if !self.quiet {
                 let name = file.name;
                 output::note(&format!(
-                    "{name}: the part that was there is of another file; starting afresh\n"
+                    "{name}: the existing part belongs to another file; starting over\n"
                 ));
             }
             self.fill(file, from, &part)?;
@@ -133,14 +133,14 @@ impl Get {
         }
         let path = folder.join(file.name);
         std::fs::rename(&part, &path).map_err(|e| unwritable(&path, &e))?;
-        // The name is durable once its folder is; where a folder cannot be opened, the system sees to it.
+        // The new name is durable once its folder is synced. Some systems cannot open a folder.
         if let Ok(folder) = File::open(folder) {
             let _ = folder.sync_all();
         }
         Ok(())
     }
 
-    /// Brings the part to the size of the file; says whether it was there in part.
+    /// Completes the part; returns whether it existed before.
     fn fill(&mut self, file: &PublishedFile, from: &Uri, part: &Path) -> anyhow::Result<bool> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -185,7 +185,7 @@ impl Get {
         Ok(resumed)
     }
 
-    /// One request: appends what comes.
+    /// Makes one request and appends the answer to the part.
     fn attempt(&mut self, file: &PublishedFile, from: &Uri, out: &mut File) -> Result<(), Broken> {
         let had = out.metadata()?.len();
         if had == file.size {
@@ -214,7 +214,7 @@ impl Get {
                 Ok(n) => n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    let problem = format!("the connection was cut ({error})");
+                    let problem = format!("the connection was interrupted ({error})");
                     return Err(Failure::passing(problem).into());
                 }
             };
@@ -227,12 +227,12 @@ impl Get {
         }
         match at == file.size {
             true => Ok(()),
-            false => Err(Failure::passing("the connection was cut").into()),
+            false => Err(Failure::passing("the connection was interrupted").into()),
         }
     }
 }
 
-/// Why an attempt ended early.
+/// The reason why an attempt ended early.
 enum Broken {
     Net(Failure),
     Disk(io::Error),
@@ -250,11 +250,11 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// What is said of a failure, with what there is to go on with.
+/// The message for a failure, with the number of bytes that a later call can resume from.
 fn kept(failure: Failure, got: u64, size: u64) -> String {
     match (failure.then, got) {
         (Then::Retry, 1..) => format!(
-            "{}; {} of {} bytes are kept, the same command goes on with them",
+            "{}; run the same command again to resume after {} of {} bytes",
             failure.problem,
             grouped(got as usize),
             grouped(size as usize)
@@ -267,10 +267,10 @@ fn wrong(from: &Uri, found: &str, expected: &str) -> String {
     format!("{from} is not the published file: {found}, expected {expected}")
 }
 
-/// A file that did not come, with another way to it.
+/// The error for a failed download, with an alternative.
 fn failed(file: &PublishedFile, problem: &str) -> anyhow::Error {
     anyhow::anyhow!(
-        "{}: {problem}; otherwise get {} by hand and set {DATA_FOLDER} to its folder",
+        "{}: {problem}; alternatively, download {} and set {DATA_FOLDER} to its folder",
         file.name,
         file.url
     )
@@ -280,11 +280,11 @@ fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
     let place = path.display();
     let elsewhere = match cfg!(any(windows, target_os = "macos")) {
         true => "",
-        false => ", or name another folder for caches with XDG_CACHE_HOME",
+        false => ", or set XDG_CACHE_HOME to another cache folder",
     };
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => anyhow::anyhow!(
-            "{place}: the disk is full; make room and give the same command again{elsewhere}"
+            "{place}: the disk is full; free some space and run the same command again{elsewhere}"
         ),
         _ => anyhow::anyhow!("{place}: cannot be written ({error}); make it writable{elsewhere}"),
     }

@@ -1,4 +1,4 @@
-//! Whole downloads from a server on this machine, and all that can go wrong.
+//! Downloads from a server on this machine, and their failures.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::server::{Server, head, send, send_file};
 
-/// What is published: no two places of it are alike.
+/// The published file: pseudorandom bytes, so that shifted parts differ.
 static BODY: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let next = |state: &mut u64| {
         *state = state
@@ -44,7 +44,7 @@ impl Place {
         self.folder.path().join("deep").join("cache")
     }
 
-    /// The file, or the part of it.
+    /// The contents of a file in the cache, if it exists.
     fn read(&self, name: &str) -> Option<Vec<u8>> {
         std::fs::read(self.cache().join(name)).ok()
     }
@@ -59,13 +59,13 @@ impl Place {
         fetch_from(&source, &[*FILE], &self.cache(), true).map_err(|e| e.to_string())
     }
 
-    /// It came whole, and nothing but it is there.
+    /// Asserts that the file is complete and that no part is left.
     fn assert_whole(&self) {
         assert!(self.read("rows.data").unwrap() == *BODY);
         assert_eq!(self.read("rows.data.part"), None);
     }
 
-    /// It did not come, and the error is one line with these words.
+    /// Asserts that there is no file and that the error is one line with these words.
     fn assert_failed(&self, done: Result<(), String>, words: &[&str]) {
         let message = done.unwrap_err();
         for words in words {
@@ -82,22 +82,22 @@ fn working() -> Server {
 }
 
 #[test]
-fn a_file_comes_whole_and_once() {
+fn a_file_is_downloaded_once() {
     let (server, place) = (working(), Place::new());
     place.fetch(&server.at).unwrap();
     place.assert_whole();
     place.fetch(&server.at).unwrap();
     assert_eq!(server.asked().len(), 1);
     assert_eq!(server.asked()[0].line, "GET /files/rows.data HTTP/1.1");
-    // A file that is there and wrong is replaced.
-    place.write("rows.data", b"damaged");
+    // A corrupted file is replaced.
+    place.write("rows.data", b"corrupted");
     place.fetch(&server.at).unwrap();
     place.assert_whole();
     assert_eq!(server.asked().len(), 2);
 }
 
 #[test]
-fn a_body_without_length_comes_too() {
+fn a_body_may_have_no_length() {
     let server = Server::start(|_, stream| {
         let head = head("200 OK", &[("transfer-encoding", "chunked".into())]);
         let _ = stream.write_all(head.as_bytes());
@@ -114,8 +114,8 @@ fn a_body_without_length_comes_too() {
 }
 
 #[test]
-fn a_cut_connection_is_taken_up_where_it_was() {
-    // Four cuts are more than there are pauses: each brings enough to go on.
+fn an_interrupted_connection_is_resumed() {
+    // There are more interruptions than pauses, but each connection delivers enough bytes.
     let server = Server::start(|request, stream| {
         let most = if request.number < 4 {
             70_000
@@ -131,14 +131,14 @@ fn a_cut_connection_is_taken_up_where_it_was() {
 }
 
 #[test]
-fn a_part_is_taken_up_by_the_next_call() {
+fn the_next_call_resumes_a_part() {
     let place = Place::new();
     let dying = Server::start(|request, stream| match request.number {
         0 => send_file(stream, 0, &BODY, 100_000),
         _ => send_file(stream, request.offset, &BODY, 0),
     });
     let done = place.fetch(&dying.at);
-    place.assert_failed(done, &["100,000 of 300,000 bytes are kept"]);
+    place.assert_failed(done, &["resume after 100,000 of 300,000 bytes"]);
     assert_eq!(dying.offsets(), [0, 100_000, 100_000, 100_000]);
     assert!(place.read("rows.data.part").unwrap() == BODY[..100_000]);
 
@@ -149,7 +149,7 @@ fn a_part_is_taken_up_by_the_next_call() {
 }
 
 #[test]
-fn a_part_that_is_whole_needs_no_request() {
+fn a_complete_part_needs_no_request() {
     let (server, place) = (working(), Place::new());
     place.write("rows.data.part", &BODY);
     place.fetch(&server.at).unwrap();
@@ -158,10 +158,10 @@ fn a_part_that_is_whole_needs_no_request() {
 }
 
 #[test]
-fn a_part_of_another_version_is_thrown_away() {
+fn a_part_of_another_version_is_discarded() {
     let mut other = BODY.clone();
     other[7] ^= 1;
-    // Shorter than the file, as long, longer: resumed or not, the whole is asked for once.
+    // Shorter than the file, as long, longer: in each case, the whole file is requested once.
     let cases = [
         (other[..1_000].to_vec(), vec![1_000, 0]),
         (other.clone(), vec![0]),
@@ -177,9 +177,9 @@ fn a_part_of_another_version_is_thrown_away() {
 }
 
 #[test]
-fn servers_without_ranges_send_the_whole_again() {
+fn servers_without_ranges_send_the_whole_file() {
     let whole = Server::start(|_, stream| send_file(stream, 0, &BODY, usize::MAX));
-    // Not satisfiable, and a range that is not the one asked for.
+    // A range that is not satisfiable, and a range that was not requested.
     let refusing = Server::start(|request, stream| match request.offset {
         0 => send_file(stream, 0, &BODY, usize::MAX),
         _ => send(stream, "416 Range Not Satisfiable", &[], b""),
@@ -202,7 +202,7 @@ fn servers_without_ranges_send_the_whole_again() {
 }
 
 #[test]
-fn a_wrong_checksum_is_refused_at_once() {
+fn a_wrong_checksum_is_rejected_at_once() {
     let server = Server::start(|request, stream| {
         let mut other = BODY.clone();
         other[299_999] ^= 1;
@@ -218,53 +218,55 @@ fn a_wrong_checksum_is_refused_at_once() {
     place.assert_failed(place.fetch(&server.at), &words);
     assert_eq!(place.read("rows.data.part"), None);
     assert_eq!(server.offsets(), [0]);
-    // With a part, the whole is tried once, and no more.
+    // After a part, the whole file is tried once.
     place.write("rows.data.part", &BODY[..1_000]);
     place.assert_failed(place.fetch(&server.at), &words);
     assert_eq!(server.offsets(), [0, 1_000, 0]);
-    // What was there before is not touched by what is refused.
-    place.write("rows.data", b"damaged");
+    // A rejected download does not touch the existing file.
+    place.write("rows.data", b"corrupted");
     assert!(place.fetch(&server.at).is_err());
-    assert_eq!(place.read("rows.data").unwrap(), b"damaged");
+    assert_eq!(place.read("rows.data").unwrap(), b"corrupted");
 }
 
 #[test]
-fn a_wrong_size_is_refused_at_once() {
-    let said = Server::start(|_, stream| send(stream, "200 OK", &[], b"sorry"));
+fn a_wrong_size_is_rejected_at_once() {
+    let with_length = Server::start(|_, stream| send(stream, "200 OK", &[], b"sorry"));
     let place = Place::new();
-    place.assert_failed(place.fetch(&said.at), &["5 bytes, expected 300,000 bytes"]);
-    assert_eq!(said.asked().len(), 1);
+    let words = ["5 bytes, expected 300,000 bytes"];
+    place.assert_failed(place.fetch(&with_length.at), &words);
+    assert_eq!(with_length.asked().len(), 1);
     assert_eq!(place.read("rows.data.part"), None);
 
-    // Where no length is said, the end of the connection is the end of the file.
-    let unsaid = Server::start(|_, stream| {
+    // Without a length, the end of the connection is the end of the file.
+    let without_length = Server::start(|_, stream| {
         let _ = stream.write_all(head("200 OK", &[]).as_bytes());
         let _ = stream.write_all(&BODY);
         let _ = stream.write_all(b"and more");
     });
-    place.assert_failed(place.fetch(&unsaid.at), &["expected 300,000 bytes"]);
-    assert_eq!(unsaid.asked().len(), 1);
+    let words = ["expected 300,000 bytes"];
+    place.assert_failed(place.fetch(&without_length.at), &words);
+    assert_eq!(without_length.asked().len(), 1);
     assert_eq!(place.read("rows.data.part"), None);
 }
 
 #[test]
-fn a_missing_file_is_not_asked_for_again() {
+fn a_missing_file_is_requested_once() {
     let server = Server::start(|_, stream| send(stream, "404 Not Found", &[], b"no"));
     let place = Place::new();
     let words = ["answers 404 (not found)", FILE.url, "FAIRFRONT_DATA"];
     place.assert_failed(place.fetch(&server.at), &words);
     assert_eq!(server.asked().len(), 1);
-    // A part is worth keeping: the server may come to its senses.
+    // A part is kept, because the server may have the file again later.
     place.write("rows.data.part", &BODY[..1_000]);
     place.assert_failed(place.fetch(&server.at), &words);
     assert_eq!(place.read("rows.data.part").unwrap(), BODY[..1_000]);
 }
 
 #[test]
-fn a_server_in_trouble_is_asked_a_few_times() {
+fn failing_servers_are_retried() {
     let recovering = Server::start(|request, stream| match request.number {
         0 => send(stream, "500 Internal Server Error", &[], b""),
-        // Not a word.
+        // No answer.
         1 => {}
         _ => send_file(stream, request.offset, &BODY, usize::MAX),
     });
@@ -280,7 +282,7 @@ fn a_server_in_trouble_is_asked_a_few_times() {
 }
 
 #[test]
-fn redirections_are_followed_where_that_is_safe() {
+fn safe_redirections_are_followed() {
     let place = Place::new();
     let target = working();
     let to = format!("http://{}/elsewhere", target.at);
@@ -310,12 +312,12 @@ fn redirections_are_followed_where_that_is_safe() {
     let circling = Server::start(|_, stream| {
         send(stream, "302 Found", &[("location", "/x".into())], b"");
     });
-    place.assert_failed(place.fetch(&circling.at), &["on and on"]);
+    place.assert_failed(place.fetch(&circling.at), &["redirects more than 5 times"]);
     assert_eq!(circling.asked().len(), 6);
 }
 
 #[test]
-fn nobody_there_is_said_at_once() {
+fn an_unreachable_server_is_an_error_at_once() {
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
@@ -328,7 +330,7 @@ fn nobody_there_is_said_at_once() {
 }
 
 #[test]
-fn two_at_once_bring_it_once() {
+fn concurrent_calls_download_once() {
     let server = Server::start(|request, stream| {
         std::thread::sleep(Duration::from_millis(300));
         send_file(stream, request.offset, &BODY, usize::MAX);
@@ -346,7 +348,7 @@ fn two_at_once_bring_it_once() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said() {
+fn a_full_disk_is_an_error() {
     let (server, place) = (working(), Place::new());
     place.write("x", b"");
     std::os::unix::fs::symlink("/dev/full", place.cache().join("rows.data.part")).unwrap();

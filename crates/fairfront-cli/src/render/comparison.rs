@@ -1,4 +1,4 @@
-//! Fronts side by side, as a person reads them.
+//! Renders comparisons of fronts.
 
 use std::fmt::Write;
 
@@ -7,45 +7,45 @@ use fairfront_run::{Comparison, MeasureComparison};
 
 use super::TextTable;
 use super::front::significant;
+use crate::output;
 
 pub(crate) fn comparison(found: &Comparison) -> String {
-    let mut table = TextTable::new(&[
-        "front",
-        "solver",
-        ">points",
-        ">purity",
-        ">gamma",
-        ">of range",
-        ">delta",
-        ">hypervolume",
-        ">ms/point",
-        ">gradients/point",
-        ">proven gap",
-    ]);
+    let details = output::is_verbose();
+    let mut header = vec!["front", "solver", ">models", ">purity", ">gamma", ">delta"];
+    header.extend([">hypervolume", ">optimality gap"]);
+    if details {
+        header.extend([">gamma of range", ">ms/model", ">gradients/model"]);
+    }
+    let mut table = TextTable::new(&header);
     let optional = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     for front in &found.fronts {
-        let points = match found.same_size {
+        let models = match found.same_size {
             Some(_) => format!(
                 "{} of {}",
-                grouped(front.points),
-                grouped(front.points_found)
+                grouped(front.models),
+                grouped(front.models_found)
             ),
-            None => grouped(front.points),
+            None => grouped(front.models),
         };
-        table.row(vec![
-            // What would move the cursor does not get to the terminal.
+        let mut cells = vec![
+            // Control characters could move the cursor.
             front.name.replace(char::is_control, "\u{fffd}"),
             optional(front.solver.clone()),
-            points,
+            models,
             format!("{:.3}", front.purity),
             significant(front.gamma),
-            format!("{:.3}", front.scaled_gamma),
             format!("{:.3}", front.delta),
             optional(front.hypervolume.map(seven)),
-            optional(front.seconds_per_point.map(|s| format!("{:.3}", 1e3 * s))),
-            optional(front.gradients_per_point.map(|g| format!("{g:.1}"))),
             optional(front.gap.map(|gap| format!("{gap:.1e}"))),
-        ]);
+        ];
+        if details {
+            cells.extend([
+                format!("{:.3}", front.scaled_gamma),
+                optional(front.seconds_per_model.map(|s| format!("{:.3}", 1e3 * s))),
+                optional(front.gradients_per_model.map(|g| format!("{g:.1}"))),
+            ]);
+        }
+        table.row(cells);
     }
     let mut out = String::new();
     table.render(&mut out);
@@ -54,18 +54,20 @@ pub(crate) fn comparison(found: &Comparison) -> String {
     let reference: Vec<String> = reference.collect();
     let _ = writeln!(
         out,
-        "\nReference point of the hypervolume: {}. Gaps are judged by the extremes of {}.\n\
-         Larger is better: purity, hypervolume. Smaller is better: the others.",
+        "\nReference point of the hypervolume: {}. gamma (largest hole) and delta \
+         (unevenness) include the distances to the ends of {}.\n\
+         Larger is better: purity, hypervolume. Smaller is better: all other columns of numbers except \
+         models.",
         reference.join(", "),
         match found.extremes {
-            "own" => "each front itself",
-            _ => "all fronts together",
+            "own" => "each front",
+            _ => "the best models of all fronts",
         },
     );
     out
 }
 
-/// Runs side by side in measures.
+/// Renders a comparison of runs in measures.
 pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
     let mut out = format!(
         "Hypervolume shares on {} rows{}\n\n",
@@ -82,7 +84,7 @@ pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
         ">models",
         ">hypervolume share",
         ">difference",
-        "95% interval",
+        ">95% interval",
     ]);
     for compared in &found.measures {
         for (at, front) in compared.fronts.iter().enumerate() {
@@ -108,22 +110,23 @@ pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
     let error = found.measures.first().map_or(1.0, |m| m.reference[0]);
     let _ = write!(
         out,
-        "\nHypervolume share: share of the box up to an error rate (1 - accuracy) of {} and the limit of \
-         the measure that\nthe models of a front dominate; larger is better. Limits: {}.\n",
+        "\nHypervolume share: the share of a box that the models of a front dominate; larger is better.\n\
+         The box ends at an error rate (1 - accuracy) of {} and at these values: {}.\n",
         significant(error),
         limits.join(", ")
     );
     if found.replicates > 0 {
         let _ = writeln!(
             out,
-            "Differences are to the first front; intervals are from {} paired redraws of the rows.",
+            "A difference is a front's share minus that of the first front; intervals come from {} paired \
+             redraws of the rows.",
             grouped(found.replicates)
         );
     }
     out
 }
 
-/// Seven significant digits: fronts that differ in a thousandth part of a percent are told apart.
+/// Seven significant digits, which distinguish fronts that differ by a thousandth of a percent.
 fn seven(value: f64) -> String {
     match value.abs() {
         v if v == 0.0 || !v.is_finite() => value.to_string(),

@@ -1,9 +1,10 @@
-//! A front as a person sees it in a terminal.
+//! Renders fits and fronts.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{Measure, counted, grouped};
+use fairfront_model::ModelId;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
     FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo,
@@ -12,17 +13,18 @@ use fairfront_solve::{AnySolver, StopReason};
 
 use super::TextTable;
 use super::plot::{Charset, plot};
+use crate::output;
 
-/// What a fit did, in a few lines.
+/// Summarizes a fit in a few lines.
 pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     let why = match info.stop {
-        StopReason::Points => "the list is full",
-        StopReason::Steps => "the budget of steps is spent",
+        StopReason::Full => "the list of models is full",
+        StopReason::Steps => "the step limit is reached",
         StopReason::Converged => "no further improvement",
-        StopReason::Complete if info.solver.name() == "trace" => "followed to its end",
-        StopReason::Complete if info.solver.name() == "weighted" => "every sum has been tried",
-        StopReason::Complete => "every bound has been tried",
-        StopReason::Stopped => "stopped before its time; what was done is kept",
+        StopReason::Complete if info.solver.name() == "trace" => "front followed to its end",
+        StopReason::Complete if info.solver.name() == "weighted" => "all weighted sums minimized",
+        StopReason::Complete => "all bounds tried",
+        StopReason::Stopped => "stopped early; results so far were kept",
     };
     let seconds: f64 = info.seconds.0.iter().map(|(_, s)| s).sum();
     let gradients: Vec<String> = info
@@ -42,22 +44,25 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     };
     let mut left_out = String::new();
     if let Some(of) = info.counters.subproblems {
-        // Where points were judged anew, those of the front are no measure of how many there were.
-        let solutions = match info.judged.measures.is_empty() {
-            true => {
-                let n = (of.dominated + of.copies) as usize + info.points;
-                format!(" of {}", counted(n, "solution"))
-            }
-            false => String::new(),
+        // If candidates were compared again by measures, the front does not show how many solutions
+        // there were.
+        let total = match info.judged.measures.is_empty() {
+            true => Some((of.dominated + of.copies) as usize + info.models),
+            false => None,
         };
         for (n, one, many) in [
             (of.dominated, "was dominated", "were dominated"),
-            (of.copies, "was a copy of another", "were copies of others"),
+            (of.copies, "was a duplicate", "were duplicates"),
         ] {
             if n > 0 {
-                let what = if n == 1 { one } else { many };
-                let n = grouped(n as usize);
-                let _ = writeln!(left_out, "  {n}{solutions} {what} and left out");
+                let verb = if n == 1 { one } else { many };
+                let solutions = match total {
+                    Some(total) => {
+                        format!("{} of {}", grouped(n as usize), counted(total, "solution"))
+                    }
+                    None => counted(n as usize, "solution"),
+                };
+                let _ = writeln!(left_out, "  {solutions} {verb} and left out");
             }
         }
     }
@@ -66,20 +71,25 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     let judged = judged(info);
     let proven = proven(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
-        format!("  by {}: {reason}\n", info.solver.name())
+        format!("  solver {}: {reason}\n", info.solver.name())
     });
+    let work = match output::is_verbose() {
+        true => format!(
+            "  {work}, {} gradient evaluations, {} on all {}\n",
+            gradients.join(" + "),
+            counted(info.counters.evaluations as usize, "evaluation"),
+            counted(info.rows.get("train").copied().unwrap_or(0), "training row"),
+        ),
+        false => String::new(),
+    };
     format!(
-        "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}  {work}, {} gradient evaluations, {} evaluated on \
-         all {}\n{left_out}{polished}{judged}{proven}\n",
+        "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}{work}{left_out}{polished}{judged}{proven}\n",
         folder.display(),
-        counted(info.points, "point"),
-        gradients.join(" + "),
-        counted(info.counters.evaluations as usize, "point"),
-        counted(info.rows.get("train").copied().unwrap_or(0), "training row"),
+        counted(info.models, "model"),
     )
 }
 
-/// The penalty and how it was chosen, in a line.
+/// The line about the penalty and how it was chosen.
 fn penalty(penalty: &PenaltyInfo) -> String {
     match &penalty.validation {
         Some(validation) => format!(
@@ -88,11 +98,11 @@ fn penalty(penalty: &PenaltyInfo) -> String {
             validation.folds,
             counted(validation.rows, "training row"),
         ),
-        None => format!("  penalty {}, as given\n", penalty.chosen),
+        None => format!("  penalty {}, fixed\n", penalty.chosen),
     }
 }
 
-/// By what the points were judged, in a line or two.
+/// The lines about the values that the models were compared by.
 fn judged(info: &RunInfo) -> String {
     let judged = &info.judged;
     let mut text = String::new();
@@ -110,30 +120,47 @@ fn judged(info: &RunInfo) -> String {
             Some(_) => "training and validation rows",
         };
         let measures = judged.measures.join(", ");
-        let (in_measures, in_objectives) = (grouped(in_measures), grouped(judged.in_objectives));
+        let in_objectives = judged.in_objectives;
         let _ = match judged.front_in {
-            FrontIn::Measures => writeln!(
+            FrontIn::Measures => write!(
                 text,
-                "  front in measures, {rows} ({measures}): {in_measures} {of}; in \
-                 objectives it would be {in_objectives}"
+                "  front in measures on {rows} ({measures}): {} {of}",
+                grouped(in_measures),
             ),
-            FrontIn::Objectives => writeln!(
-                text,
-                "  front in objectives: {in_objectives} {of}; in measures ({measures}) it would be \
-                 {in_measures}"
-            ),
+            FrontIn::Objectives => {
+                write!(
+                    text,
+                    "  front in objectives: {} {of}",
+                    grouped(in_objectives)
+                )
+            }
         };
+        if output::is_verbose() {
+            let _ = match judged.front_in {
+                FrontIn::Measures => write!(
+                    text,
+                    "; in objectives, it would have {}",
+                    counted(in_objectives, "model")
+                ),
+                FrontIn::Objectives => write!(
+                    text,
+                    "; in measures ({measures}), it would have {}",
+                    counted(in_measures, "model")
+                ),
+            };
+        }
+        text.push('\n');
     }
-    if in_front > info.points {
-        let kept = grouped(info.points);
-        let _ = writeln!(text, "  {kept} well-spread ones of these are kept");
+    if in_front > info.models {
+        let kept = grouped(info.models);
+        let _ = writeln!(text, "  {kept} well-spread models of these are kept");
     }
     if let Some(on_test) = judged.on_test {
         let on_test = grouped(on_test);
-        let of = grouped(info.points);
+        let of = grouped(info.models);
         let _ = writeln!(
             text,
-            "  on test rows {on_test} of {of} remain: no other point of the front dominates them there"
+            "  on test rows, {on_test} of {of} models are not dominated by another model of the front"
         );
     }
     text
@@ -142,41 +169,46 @@ fn judged(info: &RunInfo) -> String {
 fn moved(n: usize) -> String {
     match n {
         0 => String::new(),
-        n => format!(" ({} made of others by moving a threshold)", grouped(n)),
+        n => format!(
+            " ({} obtained by moving the decision threshold of another)",
+            grouped(n)
+        ),
     }
 }
 
-/// A proven bound above this is true, and of no use.
+/// An optimality gap above this is valid, but too large to be useful.
 const USELESS: f64 = 0.01;
 
-/// What is proven, in a line.
+/// The line about optimality proofs.
 fn proven(info: &RunInfo) -> String {
-    let certificate = &info.certificate;
-    match certificate.largest_gap {
+    let proof = &info.proof;
+    match proof.largest_optimality_gap {
         Some(gap) if gap > USELESS => format!(
-            "  the proven bound of {gap:.1e} on the loss says nothing; see --solver trace or --polish\n"
+            "  the largest optimality gap, {gap:.1e}, is too large to be useful; try --solver trace or \
+             --polish\n"
         ),
-        Some(gap) if certificate.proven == info.points => format!(
-            "  proven: no model has a loss lower by {gap:.1e} than one of these without being worse in \
-             another objective\n"
+        Some(gap) if proof.proven == info.models => format!(
+            "  optimality gap at most {gap:.1e}: no model has a loss lower by more than this without being \
+             worse in another objective\n"
         ),
         Some(gap) => format!(
-            "  proven to {gap:.1e} for {} of {} points\n",
-            grouped(certificate.proven),
-            grouped(info.points)
+            "  optimality gap at most {gap:.1e} for {} of {} models; no optimality proof for the others\n",
+            grouped(proof.proven),
+            grouped(info.models)
         ),
-        None => format!(
-            "  nothing is proven of these; what is left of gradients is at most {:.1e} long\n",
-            certificate.largest_residual
+        None if output::is_verbose() => format!(
+            "  no optimality proof for these models; largest gradient residual {:.1e}\n",
+            proof.largest_residual
         ),
+        None => "  no optimality proof for these models\n".into(),
     }
 }
 
-/// What polishing brought, in a line.
+/// The line about polishing.
 fn polished(info: &PolishInfo) -> String {
     let of = &info.polished;
     let mut line = format!(
-        "  polished: {} of {} points improved",
+        "  polished: {} of {} models improved",
         grouped(of.improved),
         grouped(of.points)
     );
@@ -186,7 +218,7 @@ fn polished(info: &PolishInfo) -> String {
     if let Some([before, after]) = info.hypervolume.filter(|[before, _]| *before > 0.0) {
         let _ = write!(
             line,
-            ", hypervolume {:+} %",
+            ", hypervolume {:+}%",
             rounded(100.0 * (after / before - 1.0))
         );
     }
@@ -199,12 +231,13 @@ fn rounded(share: f64) -> f64 {
     format!("{share:.1e}").parse().unwrap_or(share)
 }
 
-/// A front as a table of well-spread points and a small plot.
+/// Renders a front as a table of well-spread models and a small plot.
 pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> String {
     table(run, front, 12, true, charset)
 }
 
-/// A front as a table of so many well-spread models; with `plotted`, also their objectives and a plot.
+/// Renders a front as a table of at most `rows` well-spread models; with `plotted`, also their objectives
+/// and a plot.
 pub(crate) fn table(
     run: &RunInfo,
     front: &FrontTable,
@@ -261,34 +294,34 @@ pub(crate) fn table(
             (values_of(front, &of("train")), drawn, of(split))
         }
     };
-    // No absent value is left that could be refused.
+    // `values_of` leaves no NaN, which would be rejected.
     let judged = Values::new(&spread_by, m.max(1)).ok();
     let spread = judged.map(|v| select_spread(v, rows, &ranges(v, None)));
     for i in spread.into_iter().flatten() {
         let value = |name: &str| front.column(name).and_then(|c| c[i]);
-        let id = std::iter::once(i.to_string());
+        let id = std::iter::once(ModelId::of_index(i).to_string());
         let cells = shown.iter().map(|name| estimate(name, sign, value));
         table.row(id.chain(cells).collect());
     }
     let stopped = match run.stop {
-        StopReason::Stopped => ", stopped before its time",
+        StopReason::Stopped => ", stopped early",
         _ => "",
     };
-    let exact = match run.certificate.largest_gap {
-        // A large bound is proven, but says nothing.
-        Some(gap) if run.certificate.proven == front.len() && gap < 1e-3 => {
-            format!(", exact to {gap:.1e}")
+    let exact = match run.proof.largest_optimality_gap {
+        // A large optimality gap is not useful.
+        Some(gap) if run.proof.proven == front.len() && gap < 1e-3 => {
+            format!(", optimality gap at most {gap:.1e}")
         }
         _ => String::new(),
     };
     let some = match front.len() {
-        n if n <= rows => String::new(),
-        _ => format!("; {rows} of them"),
+        n if n <= rows => "the front".into(),
+        _ => format!("{rows} of them"),
     };
     let streamed = run.stream.as_ref().map_or_else(String::new, streamed);
     let mut out = format!(
-        "{}{streamed}: {} by {}{exact}{stopped}{some}, and the unmitigated model. Measures \
-         are on {} rows:\n\n",
+        "{}{streamed}: {} by {}{exact}{stopped}. Shown: {some} and the unmitigated model, with measures \
+         on {} rows:\n\n",
         run.source,
         counted(front.len(), "model"),
         run.solver.name(),
@@ -311,7 +344,7 @@ pub(crate) fn table(
     out
 }
 
-/// The columns of measures that a table shows.
+/// The names of the columns of measures in the table.
 fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
     let prefix = format!("{split}.demographic_parity_difference(");
     let names = front.names.iter();
@@ -332,7 +365,7 @@ fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
     shown
 }
 
-/// Says which measures do not tell the models apart.
+/// The line about measures that do not distinguish the models.
 fn noise(run: &RunInfo, front: &FrontTable, split: &str) -> String {
     let columns = FrontColumns::of(run, front);
     let measures = run.judged.measures.iter().map(|name| match name.as_str() {
@@ -361,14 +394,14 @@ fn estimate(name: &str, sign: &str, value: impl Fn(&str) -> Option<f64>) -> Stri
     );
     match ends {
         (Some(low), Some(high)) => {
-            // Digits of one size, so that they can be compared with the interval.
+            // The same number of decimals as the interval, so that they are comparable.
             format!("{own:.4} {sign}{:.4}", (own - low).max(high - own))
         }
         _ => significant(own),
     }
 }
 
-/// How far a stream has come.
+/// The number of batches and rows of a stream.
 fn streamed(stream: &StreamInfo) -> String {
     let kept = match stream.keep {
         Keep::All => format!("all {} in use", counted(stream.kept, "row")),
@@ -382,13 +415,13 @@ fn streamed(stream: &StreamInfo) -> String {
     match stream.updated < stream.batches {
         false => format!(", after {batches}, on {kept}"),
         true => format!(
-            ", after {batches} of which those behind batch {} could not update the front",
+            ", after {batches}, with the front of batch {} because later batches could not update it",
             grouped(stream.updated as usize)
         ),
     }
 }
 
-/// A column's name in two lines: `demographic parity` above `difference (sex)`.
+/// The heading of a column in two lines: `demographic parity` above `difference (sex)`.
 fn heading(name: &str) -> (String, String) {
     if let Some(objective) = name.strip_prefix("objective.") {
         let (kind, inside) = objective.split_once('(').unwrap_or((objective, ""));
@@ -413,7 +446,7 @@ fn heading(name: &str) -> (String, String) {
     (first.to_owned(), below)
 }
 
-/// Columns of all points, point by point; ∞ where there is no value.
+/// The values of these columns, model by model; ∞ replaces an absent value.
 fn values_of(front: &FrontTable, names: &[String]) -> Vec<f64> {
     let column = |name: &String| match name.strip_suffix(Measure::ERROR_RATE) {
         Some(split) => {
@@ -424,9 +457,9 @@ fn values_of(front: &FrontTable, names: &[String]) -> Vec<f64> {
     };
     let columns: Vec<Option<Vec<Option<f64>>>> = names.iter().map(column).collect();
     let mut values = Vec::with_capacity(front.len() * names.len());
-    for point in 0..front.len() {
+    for model in 0..front.len() {
         for column in &columns {
-            let value = column.as_ref().and_then(|c| c[point]);
+            let value = column.as_ref().and_then(|c| c[model]);
             values.push(value.filter(|v| !v.is_nan()).unwrap_or(f64::INFINITY));
         }
     }

@@ -1,35 +1,36 @@
-//! A front as a picture made of characters.
+//! Draws a front with characters.
 
 use std::fmt::Write;
 
 use fairfront_pareto::{Values, ranges};
 
 use super::front::significant;
+use crate::output;
 
-/// What a terminal can show.
+/// The characters that a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Charset {
     /// Braille for dots, lines for axes.
     Unicode,
-    /// What every terminal has.
+    /// Characters that every terminal has.
     Ascii,
 }
 
 impl Charset {
-    /// What the locale says, unless ASCII is asked for.
+    /// The character set of the locale, or ASCII if `ascii` is set.
     pub(crate) fn of_terminal(ascii: bool) -> Self {
-        // Windows knows no such variables, and its terminals show all of it.
+        // Windows does not set these variables, and its terminals show Unicode.
         if cfg!(windows) && !ascii {
             return Self::Unicode;
         }
-        let said = |name: &str| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
-        match !ascii && is_utf8(["LC_ALL", "LC_CTYPE", "LANG"].map(said)) {
+        let value = |name: &str| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+        match !ascii && is_utf8(["LC_ALL", "LC_CTYPE", "LANG"].map(value)) {
             true => Self::Unicode,
             false => Self::Ascii,
         }
     }
 
-    /// Dots of a character, to the right and down.
+    /// The number of dots in a character, horizontally and vertically.
     fn dots(self) -> (usize, usize) {
         match self {
             Self::Unicode => (2, 4),
@@ -37,9 +38,9 @@ impl Charset {
         }
     }
 
-    /// The character with these dots set, by bits: column by column, from the top.
+    /// The character with these dots, one bit per dot: column by column, from the top.
     fn character(self, dots: u32) -> char {
-        /// The bits of Braille for each dot.
+        /// The Braille bit of each dot.
         const BRAILLE: [u32; 8] = [0, 1, 2, 6, 3, 4, 5, 7];
         match self {
             Self::Unicode => {
@@ -60,8 +61,8 @@ impl Charset {
     }
 }
 
-/// Whether the first of these locales that is set is one of UTF-8. Where none is, the locale is `C`, which
-/// is not.
+/// Whether the first of these locales that is set uses UTF-8. If none is set, the locale is `C`, which does
+/// not.
 fn is_utf8(locales: [Option<String>; 3]) -> bool {
     let locale = locales.into_iter().flatten().find(|l| !l.is_empty());
     let Some(locale) = locale else {
@@ -73,14 +74,17 @@ fn is_utf8(locales: [Option<String>; 3]) -> bool {
     ["utf-8", "utf8"].contains(&&codeset.to_ascii_lowercase()[..])
 }
 
-/// The first two objectives.
+/// Plots the first two columns of `values`.
 pub(super) fn plot(values: Values, names: &[String], charset: Charset, out: &mut String) {
-    const WIDTH: usize = 60;
     const HEIGHT: usize = 14;
+    /// Columns to the left of the plot.
+    const MARGIN: usize = 13;
+    let terminal = output::width().unwrap_or(usize::MAX);
+    let columns = terminal.saturating_sub(MARGIN).clamp(20, 60);
     let (wide, high) = charset.dots();
     let [vertical, corner, horizontal] = charset.axes();
     let ranges = ranges(values, None);
-    let mut cells = vec![[0_u32; WIDTH]; HEIGHT];
+    let mut cells = vec![vec![0_u32; columns]; HEIGHT];
     let place = |value: f64, (low, high): (f64, f64), n: usize| {
         let share = if high > low {
             (value - low) / (high - low)
@@ -90,7 +94,7 @@ pub(super) fn plot(values: Values, names: &[String], charset: Charset, out: &mut
         ((share * (n - 1) as f64).round() as usize).min(n - 1)
     };
     for point in values.iter().filter(|p| p.iter().all(|v| v.is_finite())) {
-        let x = place(point[0], ranges[0], wide * WIDTH);
+        let x = place(point[0], ranges[0], wide * columns);
         let y = high * HEIGHT - 1 - place(point[1], ranges[1], high * HEIGHT);
         cells[y / high][x / wide] |= 1 << (x % wide * high + y % high);
     }
@@ -104,11 +108,11 @@ pub(super) fn plot(values: Values, names: &[String], charset: Charset, out: &mut
         let dots: String = cells.iter().map(|c| charset.character(*c)).collect();
         let _ = writeln!(out, "  {label:>9} {vertical}{}", dots.trim_end());
     }
-    let axis: String = std::iter::repeat_n(horizontal, WIDTH).collect();
+    let axis: String = std::iter::repeat_n(horizontal, columns).collect();
     let _ = writeln!(out, "  {:9} {corner}{axis}", "");
     let (low, high) = (significant(ranges[0].0), significant(ranges[0].1));
-    let gap = WIDTH.saturating_sub(low.len() + high.len());
-    let _ = writeln!(out, "  {:9}  {low}{}{high}", "", " ".repeat(gap));
+    let space = columns.saturating_sub(low.len() + high.len());
+    let _ = writeln!(out, "  {:9}  {low}{}{high}", "", " ".repeat(space));
     let _ = writeln!(out, "  {:9}  {} (left is better)", "", names[0]);
 }
 
@@ -119,17 +123,17 @@ mod tests {
     fn drawn(charset: Charset) -> Vec<String> {
         // Both ends of the range, and two points above each other in the middle of the lowest row.
         let points = [0.0, 27.0, 59.0, 0.0, 30.0, 1.0, 30.0, 0.0];
-        let names = ["loss".to_owned(), "gap".to_owned()];
+        let names = ["loss".to_owned(), "difference".to_owned()];
         let mut out = String::new();
         plot(Values::new(&points, 2).unwrap(), &names, charset, &mut out);
         out.lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn ascii_draws_two_dots_a_character() {
+    fn ascii_draws_two_dots_per_character() {
         let lines = drawn(Charset::Ascii);
         assert!(lines.iter().all(|line| line.is_ascii()));
-        assert_eq!(lines[0], "  gap (down is better)");
+        assert_eq!(lines[0], "  difference (down is better)");
         assert_eq!(lines[1], "       27.0 |'");
         assert_eq!(lines[2], "            |");
         let last = format!("          0 |{}:{}.", " ".repeat(30), " ".repeat(28));
@@ -138,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn unicode_draws_eight_dots_a_character() {
+    fn unicode_draws_eight_dots_per_character() {
         let lines = drawn(Charset::Unicode);
-        // The dot in the left upper corner, and the one in the right lower corner.
+        // The dots in the upper left and lower right corners.
         assert!(lines[1].starts_with("       27.0 │⠁"), "{}", lines[1]);
         assert!(lines[14].ends_with('⢀'), "{}", lines[14]);
-        // Second and lowest of the right-hand dots.
+        // The second and the lowest dot on the right.
         assert_eq!(lines[14].chars().nth(13 + 30), Some('⢐'));
         assert_eq!(lines[15], format!("            └{}", "─".repeat(60)));
     }

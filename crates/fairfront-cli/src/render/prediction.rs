@@ -1,16 +1,16 @@
-//! What became of new rows, as a person reads it.
+//! Renders predictions and audits.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{counted, grouped};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_model::{Audit, AuditedGroup, Lacking, Predicted};
 
 use super::front::significant;
-use super::{TextTable, cut, notices, percent};
+use super::{TextTable, cut, diagnostics, percent};
 
-/// How many rows there were, and what to be wary of.
+/// The number of scored rows, with warnings and notes.
 pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
     let mut out = match place {
         Some(place) => format!("{}: ", place.display()),
@@ -22,59 +22,60 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
     };
     let _ = writeln!(
         out,
-        "{} scored, {} decided for{selected}",
+        "{} scored, {} selected{selected}",
         counted(done.rows, "row"),
         grouped(done.selected),
     );
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     if done.noted > 0 {
         let of = |l: &Lacking| {
             let kinds = [(l.missing, "missing"), (l.unseen, "unseen")];
             let kinds = kinds.iter().filter(|(n, _)| *n > 0);
             let kinds: Vec<String> = kinds
-                .map(|(n, what)| format!("{} {what}", grouped(*n)))
+                .map(|(n, kind)| format!("{} {kind}", grouped(*n)))
                 .collect();
             format!("{:?} {}", l.column, kinds.join(" and "))
         };
         let columns: Vec<String> = done.lacking.iter().map(of).collect();
-        said.push(Notice::info(format!(
-            "{} with a note, because values were missing or not seen in training: {}",
+        messages.push(Diagnostic::note(format!(
+            "{} {} a note, because values were missing or not seen in training: {}",
             counted(done.noted, "row"),
+            if done.noted == 1 { "has" } else { "have" },
             columns.join(", ")
         )));
     }
     if !done.unused.is_empty() {
-        const SAID: usize = 8;
-        let names = done.unused.iter().take(SAID).map(|n| format!("{n:?}"));
+        const LISTED: usize = 8;
+        let names = done.unused.iter().take(LISTED).map(|n| format!("{n:?}"));
         let names: Vec<String> = names.collect();
-        let more = match done.unused.len().saturating_sub(SAID) {
+        let more = match done.unused.len().saturating_sub(LISTED) {
             0 => String::new(),
             more => format!(" and {} more", grouped(more)),
         };
-        said.push(Notice::info(format!(
-            "the model has no use for {}: {}{more}",
+        messages.push(Diagnostic::note(format!(
+            "ignored {} that the model does not use: {}{more}",
             counted(done.unused.len(), "column"),
             names.join(", ")
         )));
     }
     for lacking in done.lacking.iter().filter(|l| l.unseen == done.rows) {
-        said.push(Notice::warning(format!(
-            "no value of {:?} was seen in training; are they written as in the table that was fitted?",
+        messages.push(Diagnostic::warning(format!(
+            "no value of {:?} was seen in training; check that values are written as in the training table",
             lacking.column
         )));
     }
-    said.extend(done.audit.iter().flat_map(in_vain));
-    out.push_str(&notices(&said));
+    messages.extend(done.audit.iter().flat_map(audit_warnings));
+    out.push_str(&diagnostics(&messages));
     out
 }
 
-/// What an audit cannot mean to say.
-fn in_vain(found: &Audit) -> Vec<Notice> {
-    let mut said = Vec::new();
+/// Warns about an audit without positive labels or without known groups.
+fn audit_warnings(found: &Audit) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
     if found.overall.positive_rate == Some(0.0) {
         let condition = &found.condition;
-        said.push(Notice::warning(format!(
-            "no row has {condition}; are labels written as in the table that was fitted?"
+        warnings.push(Diagnostic::warning(format!(
+            "no row has {condition}; check that labels are written as in the training table"
         )));
     }
     for attribute in &found.attributes {
@@ -85,30 +86,30 @@ fn in_vain(found: &Audit) -> Vec<Notice> {
             .map(|(_, group)| group.count)
             .sum();
         if known == 0.0 && found.overall.count > 0.0 {
-            said.push(Notice::warning(format!(
-                "no row is in a known group of {:?}; are groups written as in the table that was fitted?",
+            warnings.push(Diagnostic::warning(format!(
+                "no row is in a known group of {:?}; check that groups are written as in the training table",
                 attribute.name
             )));
         }
     }
-    said
+    warnings
 }
 
-/// The groups of every attribute side by side.
+/// Renders an audit: one table per attribute, with one row per group.
 pub(crate) fn audit(found: &Audit) -> String {
     let mut out = format!("Decisions compared with {}\n", found.condition);
     let count = match found.weight {
         Some(_) => ">weight",
         None => ">rows",
     };
-    let table = |what: &str| {
+    let table = |title: &str| {
         TextTable::new(&[
-            what,
+            title,
             count,
-            ">positive",
-            ">selected",
-            ">FNR",
-            ">FPR",
+            ">base rate",
+            ">selection rate",
+            ">false negative rate",
+            ">false positive rate",
             ">accuracy",
         ])
     };
@@ -144,7 +145,8 @@ pub(crate) fn audit(found: &Audit) -> String {
         let number = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
         let _ = writeln!(
             out,
-            "  selection rates differ by {} (ratio {}), FNR by {}, FPR by {}",
+            "  demographic parity difference {} (ratio {}), equal opportunity difference {}, false \
+             positive rate difference {}",
             number(attribute.demographic_parity_difference),
             number(attribute.demographic_parity_ratio),
             number(attribute.equal_opportunity_difference),
@@ -154,20 +156,21 @@ pub(crate) fn audit(found: &Audit) -> String {
             let groups = attribute.left_out.join(", ");
             let _ = writeln!(
                 out,
-                "  left out of differences, because of too few training rows: {groups}"
+                "  left out of differences because of too few training rows: {groups}"
             );
         }
         if let Some(n) = found.unknown.group.get(&attribute.name).filter(|n| **n > 0) {
             let _ = writeln!(
                 out,
-                "  {} of unknown group, among all only",
-                counted(*n, "row")
+                "  {} whose group is missing or new {} only under \"all\"",
+                counted(*n, "row"),
+                if *n == 1 { "counts" } else { "count" }
             );
         }
     }
     if found.unknown.label > 0 {
         let n = counted(found.unknown.label, "row");
-        let _ = writeln!(out, "\n{n} without a label, counted nowhere");
+        let _ = writeln!(out, "\nignored {n} without a label");
     }
     out
 }

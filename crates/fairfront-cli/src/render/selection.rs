@@ -1,15 +1,15 @@
-//! A chosen point, as a person reads it.
+//! Renders selected models and their certificates.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::counted;
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
 use super::TextTable;
 
-/// Which point, why, at what price, and what it is like on all rows.
+/// Renders a selected model: the reason, the certificate, the price and the measures.
 pub(crate) fn selection(
     run: &Path,
     front: &FrontColumns,
@@ -19,9 +19,9 @@ pub(crate) fn selection(
 ) -> String {
     let found = &choice.selection;
     let mut out = format!(
-        "{}: model {} of {}\n  why: {}\n",
+        "{}: model {} of {}\n  reason: {}\n",
         run.display(),
-        found.id,
+        found.model_id,
         counted(front.len(), "model"),
         shown(&found.reason),
     );
@@ -31,7 +31,12 @@ pub(crate) fn selection(
     out.push_str(&price(&found.price));
     let splits: Vec<&str> = front.splits().iter().map(|split| split.name()).collect();
     let reporting = front.reporting().name();
-    let at = |column: &str| front.columns.get(column).and_then(|c| c[found.id]);
+    let at = |column: &str| {
+        front
+            .columns
+            .get(column)
+            .and_then(|c| c[found.model_id.index()])
+    };
     let written = |v: Option<f64>| v.map_or_else(|| "-".into(), |v| format!("{v:.4}"));
     // Ends of intervals, if any column has them.
     let ends = |name: &str| {
@@ -101,16 +106,16 @@ pub(crate) fn selection(
         let groups = shown(&not_compared.join(", "));
         let _ = writeln!(
             out,
-            "  left out of differences and ratios, because of too few training rows: {groups}"
+            "  left out of differences and ratios because of too few training rows: {groups}"
         );
     }
     if let Some(model) = model {
-        let _ = writeln!(out, "\nThe model is in {}.", model.display());
+        let _ = writeln!(out, "\nWrote the model to {}.", model.display());
     }
     out
 }
 
-/// The price, with the rows and the intervals that it is about.
+/// The line about the price, with its rows and intervals.
 pub(crate) fn price(price: &Price) -> String {
     format!(
         "  compared with the unmitigated model, {}: {}\n",
@@ -119,19 +124,19 @@ pub(crate) fn price(price: &Price) -> String {
     )
 }
 
-/// Where the report opens, and what that model costs and brings.
-pub(crate) fn opening(page: &Path, front: &FrontColumns, opening: &Opening) -> String {
-    let page = page.display();
+/// The model that the report opens at, with its price.
+pub(crate) fn opening(report: &Path, front: &FrontColumns, opening: &Opening) -> String {
+    let report = report.display();
     let reason = shown(&opening.reason);
-    let Some(id) = opening.model else {
-        return format!("\n{page} opens at the unmitigated model: {reason}.\n");
+    let Some(id) = opening.model_id else {
+        return format!("\n{report} opens at the unmitigated model: {reason}.\n");
     };
     let found = select(front, &[], &Rule::Id(id));
     let price = found.map_or_else(|_| String::new(), |found| price(&found.price));
-    format!("\n{page} opens at model {id}: {reason}.\n{price}")
+    format!("\n{report} opens at model {id}: {reason}.\n{price}")
 }
 
-/// A certificate: each requirement with the groups behind it, and what the test covers.
+/// The lines of a certificate: each requirement with the rates of its groups, and the scope of the test.
 pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
     let words = certificate.words();
     let (checked, rest) = words.split_at(certificate.requirements.len());
@@ -145,8 +150,11 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
                 let name = size.group.as_deref().unwrap_or("all rows");
                 let rate = size
                     .rate
-                    .map_or_else(|| "-".into(), |rate| format!("{rate:.4}"));
-                format!("{name} {rate} of {}", grouped(size.rows.round() as usize))
+                    .map_or_else(|| "-".into(), |rate| format!("{:.2}%", 100.0 * rate));
+                format!(
+                    "{name} {rate} of {}",
+                    counted(size.rows.round() as usize, "row")
+                )
             })
             .collect();
         if !groups.is_empty() {
@@ -168,19 +176,19 @@ fn label(name: &str) -> String {
     shown(&label)
 }
 
-/// What would move the cursor does not get to the terminal.
+/// Replaces control characters, which could move the cursor.
 fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// What the requirements of a fit came to.
+/// The result of the requirements of a fit.
 pub(crate) fn requirement(choice: &Choice) -> String {
     let certified = choice.certificate.as_ref().map_or(0, |c| c.certified.len());
     let verb = if certified == 1 { "is" } else { "are" };
     let mut out = format!(
         "{} {verb} certified; model {}: {}\n",
         counted(certified, "model"),
-        choice.selection.id,
+        choice.selection.model_id,
         shown(&choice.selection.reason)
     );
     if let Some(certificate) = &choice.of_model {
@@ -190,10 +198,10 @@ pub(crate) fn requirement(choice: &Choice) -> String {
     out
 }
 
-/// The certificate that a model brings along.
+/// The certificate stored in a model file.
 pub(crate) fn certificate(certificate: &ModelCertificate) -> String {
     format!(
-        "\nRequired of this model when it was chosen:\n{}",
+        "\nRequirements when this model was selected:\n{}",
         certificate_lines(certificate)
     )
 }

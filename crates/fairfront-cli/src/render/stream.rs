@@ -1,4 +1,4 @@
-//! What a batch changed, as a person reads it.
+//! Renders the batches of a stream.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,18 +11,18 @@ use super::front::significant;
 use super::{cut, percent};
 use crate::wording::worded;
 
-/// Groups, categories and the like that are named in a line.
+/// Largest number of groups or categories that a line lists.
 const NAMED: usize = 3;
-/// Up to three lines about a batch: what it brought, how the population changed, and how far the front
-/// moved.
+/// Up to three lines about a batch: its size and the front, changes in the population, and how far the
+/// front moved.
 pub(crate) fn batch(batch: &CommittedBatch) -> String {
     let drift = batch.drift;
     let front = &drift.front;
     let mut out = format!("batch {}: {}", drift.batch, counted(drift.used, "row"));
     let mut left_out = Vec::new();
-    for (rows, what) in [(drift.dropped, "dropped"), (drift.rejected, "rejected")] {
+    for (rows, reason) in [(drift.dropped, "dropped"), (drift.rejected, "rejected")] {
         if rows > 0 {
-            left_out.push(format!("{} {what}", grouped(rows)));
+            left_out.push(format!("{} {reason}", grouped(rows)));
         }
     }
     if !left_out.is_empty() {
@@ -30,8 +30,8 @@ pub(crate) fn batch(batch: &CommittedBatch) -> String {
     }
     let _ = write!(out, ", {} kept; ", grouped(drift.kept));
     let _ = match &front.kept_because {
-        Some(why) => write!(out, "the front stays as it was: {why}"),
-        None => write!(out, "{}", counted(front.points, "point")),
+        Some(why) => write!(out, "the front is not updated: {why}"),
+        None => write!(out, "{}", counted(front.models, "model")),
     };
     if let Some(after) = front.hypervolume {
         let before = front.hypervolume_before;
@@ -47,7 +47,7 @@ pub(crate) fn batch(batch: &CommittedBatch) -> String {
     }
     let _ = write!(out, "; {:.1} s", batch.seconds);
     if let Some(rows) = batch.stdin_rows {
-        let _ = write!(out, "; safe of standard input: {}", counted_rows(rows));
+        let _ = write!(out, "; {} from standard input stored", counted_rows(rows));
     }
     out.push('\n');
     let changes = changes(drift);
@@ -63,23 +63,23 @@ fn counted_rows(rows: u64) -> String {
     counted(usize::try_from(rows).unwrap_or(usize::MAX), "row")
 }
 
-/// What changed, the population first.
+/// Changes in the population.
 fn changes(drift: &Drift) -> Vec<String> {
     if drift.used == 0 {
-        return vec!["no row of the batch is in use".into()];
+        return vec!["no row of this batch is in use".into()];
     }
-    // The first item says what both numbers are shares of; those after it are of the same rows.
+    // The first item names the rows of both numbers; the later items are about the same rows.
     let positive = match (drift.base_rate.before, drift.base_rate.batch) {
         (Some(before), Some(batch)) => format!(
-            "base rate from {} of the rows kept before to {} of this batch",
+            "base rate from {} in the rows kept before to {} in this batch",
             percent(before),
             percent(batch)
         ),
-        (None, Some(batch)) => format!("base rate {} of this batch", percent(batch)),
-        _ => "base rate unknown: the rows of the batch have no weight".into(),
+        (None, Some(batch)) => format!("base rate {} in this batch", percent(batch)),
+        _ => "base rate unknown, because the rows of this batch have no weight".into(),
     };
-    let mut said = vec![positive];
-    let mut named = |what: &str, of: &dyn Fn(&GroupShift) -> (Shift, [usize; 2])| {
+    let mut items = vec![positive];
+    let mut named = |quantity: &str, of: &dyn Fn(&GroupShift) -> (Shift, [usize; 2])| {
         let all = drift.groups.iter().map(|g| (g, of(g)));
         let mut groups: Vec<(&GroupShift, Shift)> = all
             .filter(|(_, (shift, [before, batch]))| !shift.may_be_chance(*before, *batch))
@@ -93,18 +93,18 @@ fn changes(drift: &Drift) -> Vec<String> {
         });
         let shown: Vec<String> = shown.collect();
         if !shown.is_empty() {
-            said.push(format!("{what} of {}", shown.join(", ")));
+            items.push(format!("{quantity} of {}", shown.join(", ")));
         }
     };
-    // A share is one of the rows whose group is known.
+    // Shares are among the rows whose group is known.
     let known = |g: &GroupShift| {
         let own = drift.groups.iter().filter(|o| o.attribute == g.attribute);
         own.fold([0, 0], |[a, b], o| [a + o.rows_before, b + o.rows])
     };
     named("share", &|g| (g.share, known(g)));
     named("base rate", &|g| (g.base_rate, [g.rows_before, g.rows]));
-    for (new, what) in [
-        (&drift.new_levels, "new categories"),
+    for (new, kind) in [
+        (&drift.new_categories, "new categories"),
         (&drift.new_groups, "new groups"),
     ] {
         if !new.is_empty() {
@@ -113,41 +113,41 @@ fn changes(drift: &Drift) -> Vec<String> {
                 0 => String::new(),
                 more => format!(" and {} more", grouped(more)),
             };
-            said.push(format!("{what}: {}{more}", names.join(", ")));
+            items.push(format!("{kind}: {}{more}", names.join(", ")));
         }
     }
     if drift.unseen_share > 0.0 {
         let share = percent(drift.unseen_share);
-        said.push(format!("{share} of the batch has an unseen category"));
+        items.push(format!("{share} of the rows have an unseen category"));
     }
-    if said.len() == 1 && drift.batch > 1 {
-        said.push("no group changed beyond chance".into());
+    if items.len() == 1 && drift.batch > 1 {
+        items.push("no group changed beyond chance".into());
     }
-    said
+    items
 }
 
-/// How far rows and update moved the models, in the units of what fronts are judged by.
+/// How far the new rows and the update moved the models, in the units of the values that judge the front.
 fn moves(front: &FrontShift) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut items = Vec::new();
     if !front.shifted_by.is_empty() {
-        said.push(format!(
-            "the previous models, scored on the rows kept now, change by a mean of {}",
+        items.push(format!(
+            "on the current rows, the previous models change by a mean of {}",
             differences(&front.judged_by, &front.shifted_by)
         ));
     }
     if !front.moved_by.is_empty() {
-        said.push(format!(
+        items.push(format!(
             "the update moves the front by a mean of {}",
             differences(&front.judged_by, &front.moved_by)
         ));
     }
-    said
+    items
 }
 
 /// `0.0113 in 1 - accuracy, 0.0134 in demographic_parity_difference(sex)`.
 fn differences(names: &[String], values: &[f64]) -> String {
     let named = names.iter().zip(values);
-    let said: Vec<String> = named
+    let items: Vec<String> = named
         .map(|(name, value)| {
             let value = match *value {
                 v if v >= 5e-5 => format!("{v:.4}"),
@@ -156,7 +156,7 @@ fn differences(names: &[String], values: &[f64]) -> String {
             format!("{value} in {}", cut(name, 60))
         })
         .collect();
-    said.join(", ")
+    items.join(", ")
 }
 
 fn shift(shift: &Shift) -> String {
@@ -167,30 +167,32 @@ fn shift(shift: &Shift) -> String {
     }
 }
 
-/// The same as one line of JSON.
+/// A batch as one line of JSON.
 pub(crate) fn batch_json(batch: &CommittedBatch) -> String {
-    // Nothing in it that JSON cannot hold.
+    // Serialization cannot fail.
     let mut value = serde_json::to_value(batch.drift).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {
         object.insert("seconds".into(), batch.seconds.into());
         if let Some(rows) = batch.stdin_rows {
             object.insert("stdin_rows".into(), rows.into());
         }
-        let notices = serde_json::to_value(worded(batch.notices)).unwrap_or_default();
-        object.insert("notices".into(), notices);
+        let diagnostics = serde_json::to_value(worded(batch.diagnostics)).unwrap_or_default();
+        object.insert("messages".into(), diagnostics);
     }
     format!("{value}\n")
 }
 
-/// What a call came to.
+/// The last lines of a call.
 pub(crate) fn fed(folder: &Path, stream: &Stream, fed: &Fed, stdin_rows: Option<u64>) -> String {
     let folder = folder.display();
     let mut out = match (fed.batches, fed.stopped) {
         (0, false) => format!("{folder}: no new batch"),
-        (n, false) => format!("{folder}: {} new", of_batches(n)),
-        (n, true) => format!("{folder}: stopped after {}", of_batches(n)),
+        (1, false) => format!("{folder}: 1 new batch"),
+        (n, false) => format!("{folder}: {} new batches", grouped(n as usize)),
+        (1, true) => format!("{folder}: stopped after 1 batch"),
+        (n, true) => format!("{folder}: stopped after {} batches", grouped(n as usize)),
     };
-    let _ = write!(out, ", {} in all", grouped(stream.batches() as usize));
+    let _ = write!(out, ", {} in total", grouped(stream.batches() as usize));
     if fed.waiting > 0 {
         let _ = write!(
             out,
@@ -206,28 +208,27 @@ pub(crate) fn fed(folder: &Path, stream: &Stream, fed: &Fed, stdin_rows: Option<
     if let Some(rows) = stdin_rows {
         let _ = writeln!(
             out,
-            "safe of standard input: {}; send those behind, or all of them again with --skip {rows}",
-            counted_rows(rows)
+            "{} from standard input {} stored; send only the rows after these, or resend everything \
+             with --skip {rows}",
+            counted_rows(rows),
+            if rows == 1 { "is" } else { "are" }
         );
     }
     if !stream.dropped().is_empty() {
         let of = |d: &Dropped| format!("{} ({})", d.reason, grouped(d.rows));
         let reasons: Vec<String> = stream.dropped().iter().map(of).collect();
-        let _ = writeln!(out, "dropped in all, by reason: {}", reasons.join(", "));
+        let _ = writeln!(
+            out,
+            "rows dropped in total, by reason: {}",
+            reasons.join(", ")
+        );
     }
     if stream.rejected() > 0 {
         let _ = writeln!(
             out,
-            "{} rejected in all: {folder}/rejected.csv says why",
+            "{} rejected in total; {folder}/rejected.csv lists the reasons",
             counted_rows(stream.rejected())
         );
     }
     out
-}
-
-fn of_batches(n: u64) -> String {
-    match n {
-        1 => "1 batch".into(),
-        n => format!("{} batches", grouped(n as usize)),
-    }
 }

@@ -1,4 +1,4 @@
-//! A search for settings, as a person reads it.
+//! Renders a search for settings.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use super::front::significant;
 use crate::word;
 use crate::wording::Flags;
 
-/// Every combination with what it gave, which one is chosen and why, and the command that uses it.
+/// Renders all trials with their results, the chosen one with the reason, and the command that uses it.
 pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
     let mut out = format!(
-        "{}: {} of {}, {} and {} rows for training and validation\n",
+        "{}: solver {}, objectives {}; {} training and {} validation rows\n",
         found.source,
         found.solver,
         found.objectives.join(", "),
@@ -29,7 +29,7 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
         ),
         false => counted(runs, "combination"),
     };
-    let _ = writeln!(out, "{drawn}, judged on validation rows\n");
+    let _ = writeln!(out, "{drawn}, evaluated on validation rows\n");
     table(found).render(&mut out);
     out.push('\n');
     if !found.reference.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
         let box_of: Vec<String> = box_of.collect();
         let _ = writeln!(
             out,
-            "Hypervolume: share of the box up to {}.",
+            "Hypervolume share: the share of the box up to {} that a front dominates; larger is better.",
             box_of.join(", ")
         );
     }
@@ -47,18 +47,20 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
     if left > 0 {
         let _ = writeln!(
             out,
-            "Stopped: {} not run; the choice is among the others.",
+            "Stopped early: {} not run; the choice is among the others.",
             counted(left, "combination")
         );
     }
     if let Some((_, score)) = found.best() {
         let why = match found.n_as_accurate() {
             1 => String::new(),
-            n => format!("; {n} are as accurate: the larger hypervolume decides, then the order"),
+            n => format!(
+                "; {n} trials have this accuracy, so the larger hypervolume share decides, then the order"
+            ),
         };
         let _ = writeln!(
             out,
-            "Chosen: run {}, whose most accurate predictor has an accuracy of {:.4}{why}.",
+            "Chosen: trial {}, whose most accurate model has an accuracy of {:.4}{why}.",
             found.chosen.unwrap_or_default() + 1,
             score.accuracy
         );
@@ -71,10 +73,11 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
 }
 
 fn table(found: &Tuning) -> TextTable {
-    let names = found.tried.iter().map(|axis| axis.name.as_str());
-    let results = [">accuracy", ">hypervolume", ">points", ">seconds", ""];
-    let header: Vec<&str> = std::iter::once(">run")
-        .chain(names)
+    let names = found.tried.iter().map(|axis| format!(">{}", axis.name));
+    let names: Vec<String> = names.collect();
+    let results = [">accuracy", ">hypervolume share", ">models", ">seconds", ""];
+    let header: Vec<&str> = std::iter::once(">trial")
+        .chain(names.iter().map(String::as_str))
         .chain(results)
         .collect();
     let mut table = TextTable::new(&header);
@@ -97,7 +100,7 @@ fn table(found: &Tuning) -> TextTable {
         row.extend([
             score.map_or_else(none, |score| format!("{:.4}", score.accuracy)),
             volume.map_or_else(none, |volume| format!("{volume:.5}")),
-            score.map_or_else(none, |score| grouped(score.points)),
+            score.map_or_else(none, |score| grouped(score.models)),
             seconds.map_or_else(none, |seconds| format!("{seconds:.1}")),
             note,
         ]);

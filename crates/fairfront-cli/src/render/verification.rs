@@ -1,4 +1,4 @@
-//! What recomputing a run found, as a person reads it.
+//! Renders the verification of a run.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,10 +8,16 @@ use fairfront_run::{Check, Verification};
 use serde_json::Value;
 
 use super::TextTable;
+use crate::output;
 
+/// Renders the differences, or that there are none; with details, every check.
 pub(crate) fn verification(run: &Path, found: &Verification) -> String {
+    let shown: Vec<&Check> = match output::is_verbose() {
+        true => found.checks.iter().collect(),
+        false => found.checks.iter().filter(|c| !c.agrees()).collect(),
+    };
     let mut table = TextTable::new(&["recomputed", ">compared", ">largest difference", ""]);
-    for check in &found.checks {
+    for check in shown {
         let verdict = match (check.different, check.agrees()) {
             (_, true) => "agrees".into(),
             (0, false) => "FAILS".into(),
@@ -25,13 +31,16 @@ pub(crate) fn verification(run: &Path, found: &Verification) -> String {
         ]);
     }
     let mut out = format!(
-        "{}: {} from {}, recomputed\n\n",
+        "{}: recomputed {} from {}\n",
         run.display(),
-        counted(found.points, "point"),
+        counted(found.models, "model"),
         found.source
     );
-    table.render(&mut out);
-    out.push('\n');
+    if table.has_rows() {
+        out.push('\n');
+        table.render(&mut out);
+        out.push('\n');
+    }
     for check in found.checks.iter().filter(|check| !check.agrees()) {
         let mut line = format!("{}:", check.what);
         if let Some(problem) = &check.problem {
@@ -54,17 +63,24 @@ pub(crate) fn verification(run: &Path, found: &Verification) -> String {
         let _ = writeln!(out, "{}", line.replace(char::is_control, "\u{fffd}"));
     }
     let allowed = format!(
-        "values to {:.0e} of their size, counts and texts exactly",
+        "numbers to {:.0e} of their size, counts and strings exactly",
         found.tolerance
     );
     let _ = match found.agrees {
-        true => writeln!(out, "All agrees: {allowed}."),
-        false => writeln!(out, "This is not what the run says ({allowed})."),
+        true => {
+            let compared = found.checks.iter().map(|check| check.compared).sum();
+            let compared = counted(compared, "value");
+            writeln!(out, "All {compared} agree: {allowed}.")
+        }
+        false => writeln!(
+            out,
+            "Verification failed: recomputed values differ from the stored ones (compared {allowed})."
+        ),
     };
     out
 }
 
-/// The largest difference, as a share of the size.
+/// The largest relative difference.
 fn difference(check: &Check) -> String {
     match check.largest {
         _ if check.compared == 0 => "-".into(),
@@ -74,11 +90,11 @@ fn difference(check: &Check) -> String {
     }
 }
 
-/// A value that may be long.
+/// A value, cut if it is long.
 fn short(value: &Value) -> String {
     const LONGEST: usize = 80;
     let text = match value {
-        Value::Null => return "nothing".into(),
+        Value::Null => return "no value".into(),
         value => value.to_string(),
     };
     match text.chars().count() > LONGEST {

@@ -1,4 +1,4 @@
-//! `compare` as a person runs it.
+//! Runs `compare` as a user does.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use tempfile::TempDir;
 
 use crate::{has, run_in};
 
-const LINE: &str = "log_loss,disparate_impact(sex)\n0.3,0.03\n0.4,0.02\n0.5,0.01\n";
+const LINE: &str = "log_loss,score_covariance(sex)\n0.3,0.03\n0.4,0.02\n0.5,0.01\n";
 
-/// A folder with small fronts in files.
+/// A folder with small fronts in CSV files.
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let write = |name: &str, text: &str| {
@@ -18,7 +18,7 @@ fn folder() -> TempDir {
     write("line.csv", LINE);
     write("worse.csv", "0.3,0.03\n0.4,0.025\n0.45,0.02\n0.55,0.0125\n");
     write("bare.csv", "1,2,3\n");
-    write("race.csv", "log_loss,disparate_impact(race)\n1,2\n");
+    write("race.csv", "log_loss,score_covariance(race)\n1,2\n");
     write("text.csv", "0.3,0.1\n0.4,some\n");
     folder
 }
@@ -28,7 +28,7 @@ fn json(folder: &Path, args: &str) -> Value {
 }
 
 #[test]
-fn files_of_values_are_compared() {
+fn csv_files_are_compared() {
     let folder = folder();
     let shown = run_in(&folder, "compare line.csv worse.csv");
     assert_eq!((shown.code, shown.err.as_str()), (0, ""));
@@ -41,7 +41,7 @@ fn files_of_values_are_compared() {
     assert_eq!(names, ["line.csv", "worse.csv"]);
     assert_eq!(fronts[0]["purity"], 1.0);
     assert_eq!(fronts[1]["purity"], 0.25);
-    assert_eq!(fronts[0]["seconds_per_point"], Value::Null);
+    assert_eq!(fronts[0]["seconds_per_model"], Value::Null);
     let volume = fronts[0]["hypervolume"].as_f64().expect("a volume");
     let ln2 = std::f64::consts::LN_2;
     let expected = (ln2 - 0.3) * 0.003 + (ln2 - 0.4) * 0.01 + (ln2 - 0.5) * 0.01;
@@ -49,8 +49,8 @@ fn files_of_values_are_compared() {
 
     let same = json(folder.path(), "line.csv worse.csv --same-size");
     assert_eq!(same["same_size"], 3);
-    assert_eq!(same["fronts"][1]["points"], 3);
-    assert_eq!(same["fronts"][1]["points_found"], 4);
+    assert_eq!(same["fronts"][1]["models"], 3);
+    assert_eq!(same["fronts"][1]["models_found"], 4);
     let given = json(folder.path(), "line.csv --reference 0.5,0.03");
     let volume = given["fronts"][0]["hypervolume"]
         .as_f64()
@@ -67,8 +67,8 @@ fn runs_are_compared_and_drawn() {
         let args = format!("fit synthetic:1 --quiet --out {out} {more}");
         run_in(&folder, &args).ok();
     };
-    fit("a", "--solver eps-fair --points 12");
-    let covariances = "--objective log_loss --objective disparate_impact(a)";
+    fit("a", "--solver eps-fair --models 12");
+    let covariances = "--objective log_loss --objective score_covariance(a)";
     let pf_smg = "--solver pf-smg --set max-steps=8";
     fit("b", &format!("{covariances} {pf_smg}"));
     let found = json(folder.path(), "a b/ --svg both.svg");
@@ -82,12 +82,12 @@ fn runs_are_compared_and_drawn() {
         for name in ["purity", "gamma", "delta", "hypervolume"] {
             assert!(front[name].as_f64().is_some_and(|v| v >= 0.0), "{name}");
         }
-        for name in ["seconds_per_point", "gradients_per_point"] {
+        for name in ["seconds_per_model", "gradients_per_model"] {
             assert!(front[name].as_f64().is_some_and(|v| v > 0.0), "{name}");
         }
     }
     let again = run_in(&folder, "compare a --svg both.svg");
-    assert_eq!(again.code, 0, "a picture is replaced");
+    assert_eq!(again.code, 0, "an SVG file is replaced");
     let inside = run_in(&folder, "compare a --svg a/both.svg");
     assert!(inside.code == 1 && inside.err.contains("run folder"));
     let picture = std::fs::read_to_string(folder.path().join("both.svg")).expect("a picture");
@@ -99,7 +99,7 @@ fn runs_are_compared_and_drawn() {
     fit("other", &format!("{other} {covariances}"));
     fit(
         "strong",
-        "--objective log_loss(lambda=1) --objective disparate_impact(a)",
+        "--objective log_loss(lambda=1) --objective score_covariance(a)",
     );
     for (other, reason) in [
         ("other", "differ in data"),
@@ -112,7 +112,7 @@ fn runs_are_compared_and_drawn() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_in_one_line() {
+fn incomparable_fronts_are_rejected_in_one_line() {
     let folder = folder();
     let refused = |args: &str, code: i32, reason: &str| {
         let outcome = run_in(&folder, &format!("compare {args}"));
@@ -120,21 +120,17 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
         has(&outcome.err, reason);
         assert_eq!((outcome.out.as_str(), outcome.err.lines().count()), ("", 1));
     };
-    refused("line.csv race.csv", 1, "disparate_impact(race)");
+    refused("line.csv race.csv", 1, "score_covariance(race)");
     refused("line.csv bare.csv", 1, "2 and 3");
     refused("text.csv", 1, "line 2, column 2: \"some\"");
     refused("none.csv", 1, "no such run folder or CSV file");
-    refused(".", 1, "no run folder");
-    refused(
-        "line.csv --reference 1",
-        2,
-        "one number for each of log_loss",
-    );
-    refused("line.csv --reference 1,NaN", 2, "no number");
+    refused(".", 1, "not a run folder");
+    refused("line.csv --reference 1", 2, "pass one for each of log_loss");
+    refused("line.csv --reference 1,NaN", 2, "not a number");
     refused("line.csv --svg none/a.svg", 1, "does not exist");
     refused("line.csv --svg - --json", 2, "standard output");
     refused("line.csv --svg line.csv", 1, "one of the fronts");
-    refused("line.csv --svg bare.csv", 1, "no SVG picture");
+    refused("line.csv --svg bare.csv", 1, "is not an SVG file");
     refused("line.csv --tolerance 1", 2, "--tolerance");
     assert!(std::fs::read_to_string(folder.path().join("line.csv")).expect("a file") == LINE);
 }

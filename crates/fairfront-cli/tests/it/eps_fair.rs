@@ -1,4 +1,4 @@
-//! `fit --solver eps-fair` as a person runs it.
+//! Runs `fit --solver eps-fair` as a user does.
 
 use std::path::Path;
 
@@ -18,37 +18,38 @@ fn json(folder: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn a_run_says_what_became_of_its_subproblems() {
+fn a_run_counts_its_subproblems() {
     let folder = TempDir::new().expect("a folder");
-    // Two attributes: a grid of four bounds each.
-    let outcome = fit(folder.path(), "--points 20 --out r").ok();
+    // With two attributes, the grid has four bounds per attribute.
+    let outcome = fit(folder.path(), "--models 20 --out r --verbose").ok();
     let run = json(&folder.path().join("r"));
     assert_eq!(
         (&run["solver"], &run["stop"]),
         (&"eps-fair".into(), &"complete".into())
     );
-    assert_eq!(run["solver_settings"]["points"], 20);
+    assert_eq!(run["solver_settings"]["models"], 20);
     let count = |name: &str| run["counters"]["subproblems"][name].as_u64().expect(name);
     assert_eq!((count("solved"), count("failed")), (15, 0));
     assert_eq!(
-        run["points"].as_u64().expect("a count") + count("dominated") + count("copies"),
+        run["models"].as_u64().expect("a count") + count("dominated") + count("copies"),
         16
     );
     has(&outcome.out, "15 subproblems solved, 0 failed");
-    let said = outcome
+    let reported = outcome
         .out
         .contains("of 16 solutions were dominated and left out");
-    assert_eq!(said, count("dominated") > 0, "{}", outcome.out);
-    // Nothing depends on the number of threads.
+    assert_eq!(reported, count("dominated") > 0, "{}", outcome.out);
+    // The result does not depend on the number of threads.
     let front = |run: &str| std::fs::read(folder.path().join(run).join("front.parquet")).ok();
-    fit(folder.path(), "--points 20 --out s --threads 1").ok();
+    fit(folder.path(), "--models 20 --out s --threads 1").ok();
     assert!(front("r").is_some());
     assert_eq!(front("r"), front("s"));
 }
 
-/// An attribute that every other row has, whatever else is in the row: its covariances are rounding.
+/// The groups of an attribute alternate between rows, whatever else is in a row, so that its
+/// covariances are 0 up to rounding.
 #[test]
-fn an_attribute_that_tells_nothing_is_not_traded() {
+fn an_irrelevant_attribute_is_not_traded_off() {
     let folder = TempDir::new().expect("a folder");
     let n = 1_998;
     let rows: Vec<String> = (0..n)
@@ -68,57 +69,63 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
         let args = "fit t.csv --target y --positive 1 --split none";
         run_in(&folder, &format!("{args} {more}")).ok()
     };
-    let notice = "has no disparate_impact(g) to speak of";
+    let diagnostic = "score_covariance(g) of the unmitigated model is already zero";
     for solver in ["pf-smg", "eps-fair"] {
         let alone = format!("--sensitive g --drop h --solver {solver}");
-        let of_g = "--objective log_loss --objective disparate_impact(g)";
+        let of_g = "--objective log_loss --objective score_covariance(g)";
         let outcome = fit(&format!("{alone} {of_g} --out {solver}"));
-        has(&outcome.err, notice);
-        has(&outcome.out, ": 1 point in 0.");
+        has(&outcome.err, diagnostic);
+        has(&outcome.out, ": 1 model in 0.");
         has(&outcome.out, "t.csv: 1 model by");
         let run = json(&folder.path().join(solver));
-        assert_eq!(run["points"], 1);
+        assert_eq!(run["models"], 1);
         assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));
-        // Beside one that can be traded it is in nobody's way.
+        // It does not interfere with another attribute that can be traded off.
         let both = format!("--sensitive g --sensitive h --solver {solver}");
-        let of_h = "--objective disparate_impact(h)";
+        let of_h = "--objective score_covariance(h)";
         let outcome = fit(&format!("{both} {of_g} {of_h} --out r --force"));
-        has(&outcome.err, notice);
+        has(&outcome.err, diagnostic);
         let run = json(&folder.path().join("r"));
-        assert!(run["points"].as_u64() >= Some(100), "{}", outcome.out);
+        assert!(run["models"].as_u64() >= Some(100), "{}", outcome.out);
     }
 }
 
 #[test]
-fn what_was_not_solved_is_a_warning() {
+fn unsolved_subproblems_are_a_warning() {
     let folder = TempDir::new().expect("a folder");
-    let more = "--points 9 --set max-evaluations=1 --out r";
+    let more = "--models 9 --set max-evaluations=1 --out r";
     let outcome = fit(folder.path(), more).ok();
     assert!(
-        outcome
-            .out
-            .contains("8 of 9 solutions were copies of others"),
+        outcome.out.contains("8 of 9 solutions were duplicates"),
         "{}",
         outcome.out
     );
-    assert!(!outcome.out.contains("dominated"), "{}", outcome.out);
-    let notices = json(&folder.path().join("r"))["notices"].to_string();
-    has(&notices, "8 of 8 subproblems were not solved");
+    assert!(
+        !outcome.out.contains("dominated and left out"),
+        "{}",
+        outcome.out
+    );
+    let diagnostics = json(&folder.path().join("r"))["messages"].to_string();
+    has(&diagnostics, "8 of 8 subproblems were not solved");
 }
 
 #[test]
-fn what_is_not_finite_is_explained() {
+fn values_that_are_not_finite_are_explained() {
     let folder = TempDir::new().expect("a folder");
-    let more = "--preset paper --points 4 --set start-radius=1e307 --out r";
+    let more = "--preset paper --models 4 --set start-radius=1e307 --out r";
     let outcome = fit(folder.path(), more).ok();
-    has(&outcome.err, "a smaller --set start-radius");
+    has(
+        &outcome.err.replace("\n  ", " "),
+        "a smaller --set start-radius",
+    );
 }
 
 #[test]
-fn a_toml_file_can_name_the_solver_and_flags_win() {
+fn flags_override_the_solver_in_a_toml_file() {
     let folder = TempDir::new().expect("a folder");
     let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nsolver = \"eps-fair\"\n\
-                points = 5\nset = [\"tolerance=1e-7\"]\n";
+                models = 5
+set = [\"tolerance=1e-7\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
     let fit = |more: &str| {
         let args = format!("fit --config run.toml --quiet {more}");
@@ -136,16 +143,18 @@ fn a_toml_file_can_name_the_solver_and_flags_win() {
 }
 
 #[test]
-fn the_paper_s_way_and_errors_of_rates() {
+fn the_paper_preset_applies_to_conditional_covariances() {
     let folder = TempDir::new().expect("a folder");
-    let more =
-        "--preset paper --points 5 --objective log_loss --objective equal_opportunity(sex) --out r";
+    let more = "--preset paper --models 5 --objective log_loss --objective score_covariance(sex,given=positive) --out r";
     let outcome = fit(folder.path(), more).ok();
     has(&outcome.err, "is not convex");
     let run = json(&folder.path().join("r"));
     assert_eq!(run["solver_settings"]["finite_differences"], true);
     assert_eq!(run["solver_settings"]["start_radius"], 5.0);
-    assert_eq!(run["requested"][1], "equal_opportunity(sex, center=all)");
+    assert_eq!(
+        run["requested"][1],
+        "score_covariance(sex,given=positive, center=all)"
+    );
     // 47 parameters: a gradient by differences evaluates 48 points.
     let counters = &run["counters"];
     let gradients = counters["gradient_evaluations"][0]
@@ -155,17 +164,17 @@ fn the_paper_s_way_and_errors_of_rates() {
 }
 
 #[test]
-fn wrong_usage_says_what_is_wrong() {
+fn wrong_usage_is_an_error() {
     let spec = "fit - --target approved --sensitive sex --split none --solver eps-fair --out r";
     let cases: [(&str, i32, &str); 5] = [
-        ("--points 1", 2, "points is 1"),
-        ("--set runs=1", 2, "no such setting of eps-fair"),
+        ("--models 1", 2, "models is 1"),
+        ("--set runs=1", 2, "eps-fair has no such setting"),
         ("--set tolerence=1", 2, "did you mean \"tolerance\"?"),
         ("--set feasibility=0", 2, "feasibility is 0"),
         (
             "--objective log_loss --objective log_loss(lambda=1)",
             2,
-            "log_loss is named twice",
+            "log_loss is given twice",
         ),
     ];
     for (more, code, message) in cases {
@@ -181,10 +190,10 @@ fn wrong_usage_says_what_is_wrong() {
 }
 
 #[test]
-fn a_time_limit_keeps_what_is_done() {
+fn a_time_limit_keeps_the_results_so_far() {
     let folder = TempDir::new().expect("a folder");
-    let args = "fit demo --solver eps-fair --points 1000000 --max-seconds 1 --out r";
+    let args = "fit demo --solver eps-fair --models 1000000 --max-seconds 1 --out r";
     let outcome = run_in(&folder, args).ok();
-    has(&outcome.out, "stopped before its time");
+    has(&outcome.out, "stopped early");
     assert_eq!(json(&folder.path().join("r"))["stop"], "stopped");
 }

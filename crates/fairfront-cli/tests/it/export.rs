@@ -1,4 +1,4 @@
-//! `export` as a person runs it.
+//! Runs `export` as a user does.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::{Outcome, run_in};
 
 const MODEL: &str = include_str!("../../../fairfront-model/cases/model.json");
 
-const GUIDE: &str = include_str!("../../../../docs/export.md");
+const GUIDE: &str = include_str!("../../../../docs/how-to/export.md");
 
-/// The model with a piece of it replaced, and the checksum that it then has.
+/// The model with a replaced piece and a matching checksum.
 fn sealed(piece: &str, by: &str) -> String {
     let text = MODEL.replace(piece, by);
     let (body, _) = text.split_once(",\n  \"checksum\"").expect("a checksum");
@@ -29,7 +29,7 @@ fn sealed(piece: &str, by: &str) -> String {
     format!("{body}, \"checksum\": \"{sum}\"}}")
 }
 
-/// A folder with a model and things that are none.
+/// A folder with a model and files that are not models.
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let write = |name: &str, text: &str| {
@@ -64,7 +64,7 @@ fn export(folder: &Path, args: &str) -> Outcome {
 }
 
 #[test]
-fn sql_and_table_are_for_reading() {
+fn the_guide_shows_sql_and_table() {
     let folder = folder();
     for format in ["sql", "table"] {
         let args = format!("model.json --format {format} -o");
@@ -73,7 +73,7 @@ fn sql_and_table_are_for_reading() {
         insta::assert_snapshot!(format!("export-{format}"), shown.out);
         assert!(
             GUIDE.contains(&shown.out),
-            "docs/export.md shows something else"
+            "docs/how-to/export.md shows something else"
         );
         let quiet = export(folder.path(), &format!("{args} out"));
         assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
@@ -85,7 +85,7 @@ fn sql_and_table_are_for_reading() {
 }
 
 #[test]
-fn what_is_no_model_is_refused_in_one_line() {
+fn invalid_models_are_rejected_in_one_line() {
     let folder = folder();
     let mut lines = String::new();
     for name in [
@@ -112,7 +112,7 @@ fn what_is_no_model_is_refused_in_one_line() {
 }
 
 #[test]
-fn nothing_is_replaced_without_force() {
+fn files_are_replaced_only_with_force() {
     let folder = folder();
     let to = |place: &str, more: &str| {
         let args = format!("model.json --format table -o {place} {more}");
@@ -122,31 +122,31 @@ fn nothing_is_replaced_without_force() {
     assert_eq!(taken.code, 1);
     assert_eq!(
         taken.err,
-        "error: taken.txt: there is a file already; name another, or replace it with --force\n"
+        "error: taken.txt: already exists; choose another path, or replace it with --force\n"
     );
     let read = || std::fs::read_to_string(folder.path().join("taken.txt")).expect("a file");
     assert_eq!(read(), "mine");
     to("taken.txt", "--force").ok();
-    assert!(read().starts_with("feature,column,level,"));
+    assert!(read().starts_with("feature,column,category,"));
     let lost = to("no/such/out.csv", "");
     assert_eq!(
         (lost.code, lost.err.as_str()),
         (
             1,
-            "error: no/such: the folder does not exist; make it first\n"
+            "error: no/such: the folder does not exist; create it first\n"
         )
     );
     for place in [".", "/dev/null"] {
         let refused = to(place, "--force");
         assert_eq!(refused.code, 1);
-        let said = &refused.err;
+        let error = &refused.err;
         assert!(
-            said.contains("no file") || said.contains("a folder"),
-            "{said}"
+            error.contains("not a file") || error.contains("a folder"),
+            "{error}"
         );
     }
-    export(folder.path(), "model.json --format onnx -o -").fails(2, "name a file with -o");
-    // Nothing is left of what was not finished.
+    export(folder.path(), "model.json --format onnx -o -").fails(2, "choose a file with -o");
+    // No temporary files are left.
     let names = std::fs::read_dir(folder.path()).expect("a folder");
     let names = names.map(|entry| entry.expect("a file").file_name());
     assert!(
@@ -157,12 +157,16 @@ fn nothing_is_replaced_without_force() {
 }
 
 #[test]
-fn a_point_of_a_run_is_exported() {
+fn a_model_of_a_run_is_exported() {
     let folder = TempDir::new().expect("a folder");
-    let fit = "fit demo(rows=900) --solver trace --points 5";
+    let fit = "fit demo(rows=900) --solver trace --models 5";
     let fit = format!("{fit} --quiet --out run");
     run_in(&folder, &fit).ok();
-    let model = model_of(&folder.path().join("run"), 2).expect("a model");
+    let model = model_of(
+        &folder.path().join("run"),
+        fairfront_model::ModelId::of_index(2),
+    )
+    .expect("a model");
     let path = folder.path().join("model.json");
     model.write(&path, false).expect("a file");
     assert!(model.write(&path, false).is_err());

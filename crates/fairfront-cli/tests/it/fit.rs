@@ -1,4 +1,4 @@
-//! `fit` and `show` as a person runs them.
+//! Runs `fit` and `show` as a user does.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use crate::{has, on_loans, read_json, run_in, words};
 
-const SMALL: &str = "demo(rows=900) --objective log_loss --objective disparate_impact(sex) \
-    --objective disparate_impact(race) --solver pf-smg --set max-steps=8 --set holes=10 --quiet";
+const SMALL: &str = "demo(rows=900) --objective log_loss --objective score_covariance(sex) \
+    --objective score_covariance(race) --solver pf-smg --set max-steps=8 --set holes=10 --quiet";
 
 fn fit(folder: &Path, more: &str) -> crate::Outcome {
     run_in(folder, &format!("fit {SMALL} {more}"))
@@ -19,7 +19,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_run_folder_holds_what_is_promised() {
+fn a_run_folder_has_the_documented_contents() {
     let folder = TempDir::new().expect("a folder");
     let outcome = fit(folder.path(), "--out runs/one");
     assert_eq!(
@@ -33,8 +33,8 @@ fn a_run_folder_holds_what_is_promised() {
         json["objectives"],
         serde_json::json!([
             "log_loss",
-            "disparate_impact(sex)",
-            "disparate_impact(race)"
+            "score_covariance(sex)",
+            "score_covariance(race)"
         ])
     );
     assert!(json["counters"]["gradient_evaluations"][0].as_u64() > Some(0));
@@ -48,11 +48,11 @@ fn a_run_folder_holds_what_is_promised() {
     let mut reader = csv::Reader::from_reader(shown.out.as_bytes());
     let header = reader.headers().expect("a header").clone();
     for name in [
-        "id",
+        "model_id",
         "objective.log_loss",
-        "objective.disparate_impact(sex)",
+        "objective.score_covariance(sex)",
         "validation.objective.log_loss",
-        "test.objective.disparate_impact(race)",
+        "test.objective.score_covariance(race)",
         "train.accuracy",
         "test.demographic_parity_difference(sex)",
         "test.selection_rate(sex=Male)",
@@ -69,21 +69,21 @@ fn a_run_folder_holds_what_is_promised() {
         json["unmitigated"]["values"]["objective.log_loss"].as_f64(),
         Some(loss)
     );
-    assert_eq!(rows.len() as u64, json["points"].as_u64().expect("a count"));
+    assert_eq!(rows.len() as u64, json["models"].as_u64().expect("a count"));
     let losses: Vec<f64> = rows
         .iter()
         .map(|r| r[1].parse().expect("a number"))
         .collect();
-    assert!(losses.is_sorted(), "points are ordered by the loss");
+    assert!(losses.is_sorted(), "models are ordered by the loss");
 
     let text = run_in(&folder, "show runs/one").out;
     assert!(
         text.contains("the unmitigated model") && text.contains("left is better"),
         "{text}"
     );
-    let points: serde_json::Value =
+    let models: serde_json::Value =
         serde_json::from_str(&run_in(&folder, "show runs/one --json").out).expect("JSON");
-    assert_eq!(points[0]["params"].as_array().map(Vec::len), Some(47));
+    assert_eq!(models[0]["params"].as_array().map(Vec::len), Some(47));
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_library_gives_the_bytes_of_the_command() {
+fn the_library_and_the_command_give_the_same_bytes() {
     let folder = TempDir::new().expect("a folder");
     let data = "demo(rows=1500)";
-    let flags = "--seed 5 --points 20 --quiet --out c";
+    let flags = "--seed 5 --models 20 --quiet --out c";
     run_in(&folder, &format!("fit {data} {flags}")).ok();
     let known = fairfront_data::Known::parse(data).expect("a name");
     let known = known.expect("a known data set");
@@ -118,7 +118,7 @@ fn the_library_gives_the_bytes_of_the_command() {
     spec.seed = 5;
     let prepared = fairfront_data::Prepared::from_known(&known, &spec, None).expect("rows");
     let ask = fairfront_run::Ask {
-        points: Some(20),
+        models: Some(20),
         seed: 5,
         ..fairfront_run::Ask::default()
     };
@@ -134,7 +134,7 @@ fn the_library_gives_the_bytes_of_the_command() {
 }
 
 #[test]
-fn a_run_is_replaced_only_by_force() {
+fn a_run_is_replaced_only_with_force() {
     let folder = TempDir::new().expect("a folder");
     fit(folder.path(), "--out r").ok();
     let before = read(&folder.path().join("r"), "front.parquet");
@@ -142,12 +142,12 @@ fn a_run_is_replaced_only_by_force() {
     assert_eq!(read(&folder.path().join("r"), "front.parquet"), before);
     fit(folder.path(), "--out r --seed 9 --force").ok();
     assert_ne!(read(&folder.path().join("r"), "front.parquet"), before);
-    // A run with something beside it is not touched.
+    // A run folder with another file in it is not touched.
     std::fs::write(folder.path().join("r/notes.txt"), "x").expect("a file");
     fit(folder.path(), "--out r --force").fails(1, "notes.txt");
     let demo = run_in(&folder, "demo --out r");
     assert_eq!((demo.code, demo.out.as_str()), (1, ""));
-    // What is no run is never replaced.
+    // Anything other than a run is never replaced.
     std::fs::write(folder.path().join("precious"), "x").expect("a file");
     fit(folder.path(), "--out precious --force").fails(1, "is not a folder");
     let left: Vec<_> = std::fs::read_dir(folder.path())
@@ -157,12 +157,12 @@ fn a_run_is_replaced_only_by_force() {
 }
 
 #[test]
-fn wrong_fits_say_what_is_wrong_before_any_work() {
+fn wrong_fits_fail_before_any_work() {
     let spec = "--target approved --sensitive sex --split none --out r";
     let cases: [(&str, i32, &str); 12] = [
         ("--objective log_loss", 2, "at least two objectives"),
         (
-            "--objective disparate_impact(sex) --objective log_loss",
+            "--objective score_covariance(sex) --objective log_loss",
             2,
             "must be a loss",
         ),
@@ -172,16 +172,16 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
             "did you mean \"log_loss\"?",
         ),
         (
-            "--objective log_loss --objective disparate_impact(job)",
+            "--objective log_loss --objective score_covariance(job)",
             2,
             "is not a sensitive attribute",
         ),
         (
-            "--objective log_loss(lambda=-1) --objective disparate_impact(sex)",
+            "--objective log_loss(lambda=-1) --objective score_covariance(sex)",
             2,
             "lambda",
         ),
-        ("--points 0", 2, "points is 0"),
+        ("--models 0", 2, "models is 0"),
         ("--set runs=0", 2, "runs is 0"),
         ("--set stp=1", 2, "did you mean \"step\""),
         ("--set step=inf", 2, "must be a number"),
@@ -211,26 +211,32 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
 }
 
 #[test]
-fn a_toml_file_can_say_what_to_fit() {
+fn a_toml_file_can_configure_a_fit() {
     let folder = TempDir::new().expect("a folder");
-    let toml = "files = \"demo(rows=900)\"\n[fit]\nobjective = [\"log_loss\", \"equal_opportunity(sex)\"]\n\
+    let toml = "files = \"demo(rows=900)\"\n[fit]\nobjective = [\"log_loss\", \"score_covariance(sex, given=positive)\"]\n\
                 set = [\"max-steps=4\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
     let args = "fit --config run.toml --out r --json --set max-steps=8";
     let json = run_in(&folder, args).json();
-    assert_eq!(json["objectives"][1], "equal_opportunity(sex)");
-    assert_eq!(json["solver_settings"]["most_steps"], 8, "flags win");
+    assert_eq!(
+        json["objectives"][1],
+        "score_covariance(sex, given=positive)"
+    );
+    assert_eq!(
+        json["solver_settings"]["most_steps"], 8,
+        "flags override the file"
+    );
     run_in(&folder, "inspect --config run.toml").ok();
 }
 
 #[test]
-fn a_polished_front_is_nowhere_worse() {
+fn polishing_never_makes_a_front_worse() {
     let folder = TempDir::new().expect("a folder");
     std::fs::write(folder.path().join("polish.toml"), "[fit]\npolish = true\n").expect("a file");
     fit(folder.path(), "--out plain").ok();
     fit(folder.path(), "--out polished --polish").ok();
     fit(folder.path(), "--out toml --config polish.toml --threads 1").ok();
-    let bounds = "--polish --solver eps-fair --points 9 --quiet --out bounds";
+    let bounds = "--polish --solver eps-fair --models 9 --quiet --out bounds";
     run_in(&folder, &format!("fit demo(rows=900) {bounds}")).ok();
     let json =
         |run: &str| -> serde_json::Value { read_json(folder.path().join(run).join("run.json")) };
@@ -251,35 +257,36 @@ fn a_polished_front_is_nowhere_worse() {
         compared["fronts"][1]["hypervolume"].as_f64()
             > compared["fronts"][0]["hypervolume"].as_f64()
     );
-    let said = run_in(
+    let printed = run_in(
         &folder,
-        "fit demo(rows=900) --set max-steps=8 --polish --out said",
+        "fit demo(rows=900) --set max-steps=8 --polish --out printed",
     );
-    let line = said.out.lines().find(|l| l.starts_with("  polished: "));
+    let line = printed.out.lines().find(|l| l.starts_with("  polished: "));
     let line = line.expect("a line about polishing");
     assert!(
-        line.contains(" points improved") && line.contains("hypervolume +"),
+        line.contains(" models improved") && line.contains("hypervolume +"),
         "{line}"
     );
 }
 
 #[test]
-fn a_wrong_key_of_a_toml_file_is_named() {
+fn errors_name_the_wrong_key_of_a_toml_file() {
     let folder = TempDir::new().expect("a folder");
     let refused = |text: &str, expected: &str| {
         std::fs::write(folder.path().join("run.toml"), text).expect("a file");
         let args = "fit --config run.toml --out r";
         run_in(&folder, args).fails(2, expected);
     };
-    let table = "files = \"demo\"\n\n[fit]\npoints = 5\n\n[fit.set]\ntolerance = 1e-7\n";
+    let table = "files = \"demo\"\n\n[fit]\nmodels = 5
+\n[fit.set]\ntolerance = 1e-7\n";
     refused(
         table,
-        "run.toml, line 6: fit.set: expected a text or a list",
+        "run.toml, line 6: fit.set: expected a string or a list",
     );
-    refused("sensitive = 3\n", "line 1: sensitive: expected a text");
-    refused("[fit]\nset = [1,\n  2]\n", "line 2: set: expected a text");
+    refused("sensitive = 3\n", "line 1: sensitive: expected a string");
+    refused("[fit]\nset = [1,\n  2]\n", "line 2: set: expected a string");
     refused(
-        "fit = { points = 3, set = { a = 1 } }\n",
+        "fit = { models = 3, set = { a = 1 } }\n",
         "line 1: set: expected",
     );
     refused(
@@ -294,9 +301,9 @@ fn a_wrong_key_of_a_toml_file_is_named() {
     refused("[fit]\nset = \n", "line 2: ");
 }
 
-/// The flag that --solver replaces names it.
+/// `--method` is an error that names `--solver`.
 #[test]
-fn an_earlier_name_is_refused() {
+fn the_former_name_of_solver_is_rejected() {
     let folder = TempDir::new().expect("a folder");
     for command in ["fit", "tune"] {
         let args = format!("{command} demo --method trace");
@@ -306,10 +313,10 @@ fn an_earlier_name_is_refused() {
     has(&outcome.err, "'trace'");
 }
 
-/// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
+/// With more than 1,000 parameters there is no dense matrix, but the unmitigated model is still the
 /// minimum.
 #[test]
-fn many_features_are_no_obstacle() {
+fn many_features_are_supported() {
     let folder = TempDir::new().expect("a folder");
     let row = |i: usize| {
         let (town, y) = (i * 7_919 % 1_200, (i * 31 % 97 + i % 1_200 / 40) % 3 / 2);
@@ -322,20 +329,20 @@ fn many_features_are_no_obstacle() {
         --split none --set max-steps=8 --json";
     let fit =
         |more: &str| -> serde_json::Value { run_in(&folder, &format!("{args} {more}")).json() };
-    let covariances = "--objective log_loss --objective disparate_impact(g)";
+    let covariances = "--objective log_loss --objective score_covariance(g)";
     let pf_smg = "--solver pf-smg --out pf-smg";
     let json = fit(&format!("{covariances} {pf_smg}"));
     assert_eq!(json["features"].as_array().map(Vec::len), Some(1_201));
-    assert!(json["points"].as_u64() > Some(5));
+    assert!(json["models"].as_u64() > Some(5));
     let json = fit("--out weighted --penalty 0.000001");
     assert_eq!(json["solver"], "weighted");
-    // Towns say something about the labels: the model is better than the share of the larger class, 0.666.
+    // Towns predict labels: the model is better than the share of the larger class, 0.666.
     let accuracy = json["unmitigated"]["values"]["train.accuracy"].as_f64();
     assert!(accuracy > Some(0.675), "{accuracy:?}");
 }
 
 #[test]
-fn damaged_runs_are_refused() {
+fn corrupted_runs_are_rejected() {
     let folder = TempDir::new().expect("a folder");
     fit(folder.path(), "--out r").ok();
     let run = folder.path().join("r");
@@ -348,20 +355,20 @@ fn damaged_runs_are_refused() {
         show().err
     );
     std::fs::remove_file(run.join("front.parquet")).expect("a file");
-    assert!(show().err.contains("not complete"), "{}", show().err);
+    assert!(show().err.contains("incomplete"), "{}", show().err);
     std::fs::write(run.join("run.json"), "{").expect("a file");
-    assert!(show().err.contains("damaged"), "{}", show().err);
-    run_in(&folder, "show nothing").fails(1, "no run folder");
+    assert!(show().err.contains("corrupted"), "{}", show().err);
+    run_in(&folder, "show nothing").fails(1, "not a run folder");
 }
 
-/// Ctrl-C keeps the front so far, marked as such.
+/// Ctrl-C keeps the front so far and marks it as stopped.
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_what_is_done() {
+fn an_interrupt_keeps_the_results_so_far() {
     let folder = TempDir::new().expect("a folder");
     let child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
         .args(words("fit demo --set patience=0 --set max-steps=1000000"))
-        .args(words("--points 1000000 --out r --quiet"))
+        .args(words("--models 1000000 --out r --quiet"))
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .spawn()
@@ -380,12 +387,12 @@ fn an_interrupt_keeps_what_is_done() {
     );
     let json: serde_json::Value = read_json(folder.path().join("r/run.json"));
     assert_eq!(json["stop"], "stopped");
-    assert!(json["points"].as_u64() > Some(1));
+    assert!(json["models"].as_u64() > Some(1));
 }
 
-/// Runs that aim at one place at the same time both stay.
+/// Two fits that write to the same folder at the same time both keep their runs.
 #[test]
-fn a_place_that_is_taken_meanwhile_is_not_overwritten() {
+fn concurrent_fits_do_not_overwrite_each_other() {
     let folder = TempDir::new().expect("a folder");
     let start = |seed: &str| {
         Command::new(env!("CARGO_BIN_EXE_fairfront"))
@@ -405,7 +412,7 @@ fn a_place_that_is_taken_meanwhile_is_not_overwritten() {
         .iter()
         .filter(|r| folder.path().join(r).is_dir())
         .collect();
-    // The second starts while the first works, or after it and is then refused.
+    // The second starts while the first one runs, or starts after it and is rejected.
     let left = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert!(
         !runs.is_empty() && left == runs.len(),
@@ -413,27 +420,28 @@ fn a_place_that_is_taken_meanwhile_is_not_overwritten() {
     );
 }
 
-/// Equal opportunity compares groups among the positives; with one group there it has no meaning.
+/// Equal opportunity compares groups among positive rows; with only one group it is undefined.
 #[test]
-fn an_objective_without_meaning_is_refused() {
+fn an_undefined_objective_is_rejected() {
     let folder = TempDir::new().expect("a folder");
     let rows = "y,g,x\n1,a,1\n1,a,2\n0,b,3\n0,b,4\n0,a,5\n";
     std::fs::write(folder.path().join("t.csv"), rows).expect("a file");
     let args = "fit t.csv --target y --positive 1 --sensitive g --split none \
-        --objective log_loss --objective equal_opportunity(g) --out r";
+        --objective log_loss --objective score_covariance(g,given=positive) --out r";
     run_in(&folder, args).fails(1, "fewer than two");
 }
 
 #[test]
-fn a_time_limit_keeps_what_is_done() {
+fn a_time_limit_keeps_the_results_so_far() {
     let folder = TempDir::new().expect("a folder");
-    let args = "fit demo --set patience=0 --set max-steps=1000000 --points 1000000 \
+    let args = "fit demo --set patience=0 --set max-steps=1000000 --models 1000000 \
         --max-seconds 0.5 --out r";
     let outcome = run_in(&folder, args).ok();
-    has(&outcome.out, "stopped before its time");
+    has(&outcome.out, "stopped early");
 }
 
-/// Without objectives, errors against gaps of selection rates, judged by what people read.
+/// Without objectives, the front is between the error rate and differences between selection rates,
+/// compared by measures.
 #[test]
 fn the_default_front_is_in_measures() {
     let folder = TempDir::new().expect("a folder");
@@ -443,18 +451,19 @@ fn the_default_front_is_in_measures() {
     };
     let json =
         |run: &str| -> serde_json::Value { read_json(folder.path().join(run).join("run.json")) };
-    let said = run("--out m");
-    has(&said.out, " models by weighted");
+    let printed = run("--out m");
+    has(&printed.out, " models by weighted");
     assert!(
-        said.out
-            .contains("  front in measures, training and validation rows (1 - accuracy, ")
+        printed
+            .out
+            .contains("  front in measures on training and validation rows (1 - accuracy, ")
     );
-    has(&said.out, " remain: no other point");
-    // Groups of few rows are named.
-    has(&said.err, "rests on few training rows");
+    has(&printed.out, " models are not dominated by another model");
+    // A warning names groups with few rows.
+    has(&printed.err, "have few training rows for");
     let info = json("m");
     assert_eq!(info["judged"]["front_in"], "measures");
-    assert_eq!(info["judged"]["in_measures"], info["points"]);
+    assert_eq!(info["judged"]["in_measures"], info["models"]);
     assert_eq!(
         info["judged"]["measures"],
         serde_json::json!([
@@ -466,9 +475,9 @@ fn the_default_front_is_in_measures() {
     run("--front-in objectives --out o --quiet");
     let info = json("o");
     assert_eq!(info["judged"]["front_in"], "objectives");
-    assert_eq!(info["judged"]["in_objectives"], info["points"]);
-    run("--points 5 --out few --quiet");
-    assert_eq!(json("few")["points"], 5);
+    assert_eq!(info["judged"]["in_objectives"], info["models"]);
+    run("--models 5 --out few --quiet");
+    assert_eq!(json("few")["models"], 5);
     std::fs::write(
         folder.path().join("c.toml"),
         "[fit]\nfront-in = \"objectives\"\n",
@@ -482,7 +491,7 @@ fn the_default_front_is_in_measures() {
 }
 
 #[test]
-fn measures_are_asked_for_in_vain_where_an_objective_has_none() {
+fn a_front_in_measures_needs_a_measure_per_objective() {
     let folder = TempDir::new().expect("a folder");
     let args = "fit demo(rows=900) --front-in measures --out r";
     let risk = "--objective log_loss --objective group_risk(sex)";

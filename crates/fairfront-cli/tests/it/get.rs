@@ -1,4 +1,4 @@
-//! `data get` from servers on this machine; what comes of a file is tested with the code itself.
+//! `data get` from servers on this machine. Unit tests cover the download of a single file.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ fn folder() -> TempDir {
     TempDir::new().expect("a folder")
 }
 
-/// The cache of a command that is run in this folder.
+/// The cache folder of a command that runs in this folder.
 fn cache(folder: &Path) -> PathBuf {
     match cfg!(target_os = "macos") {
         true => folder.join("Library/Caches/fairfront"),
@@ -24,14 +24,14 @@ fn cache(folder: &Path) -> PathBuf {
     }
 }
 
-/// Runs `data get` with these variables.
+/// Runs `data get` with these environment variables.
 fn get(folder: &Path, name: &str, variables: &[(&str, &str)]) -> Outcome {
     let mut command = command(folder, &format!("data get {name}"));
     command.envs(variables.iter().copied());
     finish(command, b"")
 }
 
-/// It failed with one line that has these words.
+/// Asserts that the command failed with one line that contains these words.
 fn assert_failed(outcome: &Outcome, code: i32, words: &[&str]) {
     assert_eq!(outcome.code, code, "{}", outcome.err);
     assert_eq!(outcome.out, "");
@@ -41,22 +41,22 @@ fn assert_failed(outcome: &Outcome, code: i32, words: &[&str]) {
     }
 }
 
-/// The published files, where they are at hand. Without them a test is skipped aloud; in CI it fails.
+/// The folder of the published files. Without it, a test is skipped with a message; in CI it fails.
 fn published(test: &str) -> Option<PathBuf> {
     let folder = fairfront_data::named_folder();
     if folder.is_none() {
         let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
         assert!(!in_ci, "{test} needs the published data sets");
-        // Not by a macro, whose words the test runner would keep to itself.
+        // The test runner captures the output of `eprintln!`.
         let _ = writeln!(
             std::io::stderr(),
-            "SKIPPED {test}: it needs the published data sets, set FAIRFRONT_DATA"
+            "SKIPPED {test}: needs the published data sets; set FAIRFRONT_DATA"
         );
     }
     folder
 }
 
-/// A mirror of a folder.
+/// A server that mirrors a folder.
 fn mirror(folder: PathBuf) -> Server {
     Server::start(move |request, stream| send_from(&folder, request, stream))
 }
@@ -70,8 +70,8 @@ fn send_from(folder: &Path, request: &Request, stream: &mut dyn Stream) {
 }
 
 #[test]
-fn commands_find_what_was_downloaded() {
-    let Some(published) = published("commands_find_what_was_downloaded") else {
+fn commands_find_downloaded_files() {
+    let Some(published) = published("commands_find_downloaded_files") else {
         return;
     };
     let server = mirror(published);
@@ -79,18 +79,14 @@ fn commands_find_what_was_downloaded() {
     let url = format!("http://{}", server.at);
     let from = [("FAIRFRONT_MIRROR", url.as_str())];
     let run = |line: &str| run_in(&here, line);
-    let before = run("inspect adult:gender");
+    let before = run("inspect adult:sex");
     assert_failed(
         &before,
         1,
-        &[
-            "adult.data",
-            "adult.test",
-            "fairfront data get adult:gender",
-        ],
+        &["adult.data", "adult.test", "fairfront data get adult:sex"],
     );
 
-    let outcome = get(here.path(), "adult:gender", &from);
+    let outcome = get(here.path(), "adult:sex", &from);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(
         outcome.err,
@@ -104,7 +100,7 @@ fn commands_find_what_was_downloaded() {
     );
     assert_eq!(outcome.out, paths);
     assert_eq!(run("data path adult:race").out, paths);
-    let inspected = run("inspect adult:gender");
+    let inspected = run("inspect adult:sex");
     assert_eq!(inspected.code, 0, "{}", inspected.err);
     assert!(inspected.out.contains("45,222"), "{}", inspected.out);
     let list = run("data list").out;
@@ -115,18 +111,18 @@ fn commands_find_what_was_downloaded() {
         "{list}"
     );
 
-    // What is there is not asked for again, whatever the data set is called.
+    // Another data set with the same files downloads nothing.
     assert_eq!(server.asked().len(), 2);
     let again = get(here.path(), "adult:race", &from);
     assert_eq!((again.code, again.out), (0, paths.clone()));
-    assert_eq!(again.err, "all files are there and right\n");
+    assert_eq!(again.err, "all files are present and valid\n");
     assert_eq!(server.asked().len(), 2);
 
-    // A folder of the user's own is used and never written to.
+    // A folder in FAIRFRONT_DATA is never written to.
     let own = folder();
     let own = own.path().to_str().expect("UTF-8");
     let named = [from[0], ("FAIRFRONT_DATA", own)];
-    let outcome = get(here.path(), "adult:gender", &named);
+    let outcome = get(here.path(), "adult:sex", &named);
     assert_eq!((outcome.code, outcome.out), (0, paths));
     assert!(
         outcome.err.contains("unset FAIRFRONT_DATA"),
@@ -138,8 +134,8 @@ fn commands_find_what_was_downloaded() {
 }
 
 #[test]
-fn two_processes_at_once_download_once() {
-    let Some(published) = published("two_processes_at_once_download_once") else {
+fn concurrent_processes_download_once() {
+    let Some(published) = published("concurrent_processes_download_once") else {
         return;
     };
     let server = Server::start(move |request, stream| {
@@ -162,23 +158,27 @@ fn two_processes_at_once_download_once() {
 }
 
 #[test]
-fn there_may_be_nothing_to_get() {
+fn simulated_data_sets_need_no_download() {
     let here = folder();
     for name in ["demo", "demo(rows=50)", "synthetic:3"] {
         let outcome = get(here.path(), name, &[]);
         assert_eq!((outcome.code, outcome.out.as_str()), (0, ""));
         assert_eq!(
             outcome.err,
-            format!("{name} is made by code; there is nothing to get\n")
+            format!("{name} is generated; there is nothing to download\n")
         );
     }
-    assert_failed(&get(here.path(), "x.csv", &[]), 2, &["no known data set"]);
+    assert_failed(
+        &get(here.path(), "x.csv", &[]),
+        2,
+        &["not a known data set"],
+    );
     assert_failed(&get(here.path(), "adult:age", &[]), 2, &["adult:race"]);
     assert!(!cache(here.path()).exists());
 }
 
 #[test]
-fn mirrors_that_are_not_safe_are_refused() {
+fn unsafe_mirrors_are_rejected() {
     let here = folder();
     for url in ["http://mirror.invalid/x", "mirror", "ftp://127.0.0.1/"] {
         let outcome = get(here.path(), "compas:race", &[("FAIRFRONT_MIRROR", url)]);
@@ -192,7 +192,7 @@ fn failures_are_one_line() {
     let here = folder();
     let missing = Server::start(|_, stream| send(stream, "404 Not Found", &[], b""));
     let url = format!("http://{}/sub/", missing.at);
-    let outcome = get(here.path(), "adult:gender", &[("FAIRFRONT_MIRROR", &url)]);
+    let outcome = get(here.path(), "adult:sex", &[("FAIRFRONT_MIRROR", &url)]);
     let words = [
         "error: adult.data: http://127.0.0.1",
         "/sub/adult.data answers 404",
@@ -204,7 +204,7 @@ fn failures_are_one_line() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
-    let outcome = get(here.path(), "adult:gender", &[("FAIRFRONT_MIRROR", &url)]);
+    let outcome = get(here.path(), "adult:sex", &[("FAIRFRONT_MIRROR", &url)]);
     assert_failed(&outcome, 1, &["no connection to 127.0.0.1", "network"]);
     assert!(!cache(here.path()).join("adult.data").exists());
     assert!(!cache(here.path()).join("adult.data.part").exists());
@@ -212,7 +212,7 @@ fn failures_are_one_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_cache_that_cannot_be_written_is_said() {
+fn an_unwritable_cache_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
 
     let here = folder();
@@ -224,17 +224,17 @@ fn a_cache_that_cannot_be_written_is_said() {
     std::fs::create_dir_all(above).expect("a folder");
     std::fs::write(&cache, "a file").expect("a file");
     assert_failed(
-        &get(here.path(), "adult:gender", &from),
+        &get(here.path(), "adult:sex", &from),
         1,
         &["fairfront: cannot be written"],
     );
     std::fs::remove_file(&cache).expect("no file");
 
     std::fs::set_permissions(above, PermissionsExt::from_mode(0o555)).expect("a mode");
-    // The superuser may write all the same; then there is nothing to see.
+    // Skip this check for the superuser, who may write anyway.
     if std::fs::write(above.join("probe"), "").is_err() {
         assert_failed(
-            &get(here.path(), "adult:gender", &from),
+            &get(here.path(), "adult:sex", &from),
             1,
             &["fairfront: cannot be written", "ermission denied"],
         );
@@ -245,7 +245,7 @@ fn a_cache_that_cannot_be_written_is_said() {
 
 #[cfg(unix)]
 #[test]
-fn what_has_arrived_survives_ctrl_c() {
+fn a_part_survives_ctrl_c() {
     let here = folder();
     let body = b"39, State-gov, 77516\n".repeat(5_000);
     let sent = body.clone();
@@ -255,12 +255,12 @@ fn what_has_arrived_survives_ctrl_c() {
             let head = crate::server::head("200 OK", &[length]);
             let _ = stream.write_all(head.as_bytes());
             let _ = stream.write_all(&sent);
-            // Until the client has gone.
+            // Wait until the client disconnects.
             let _ = stream.read(&mut [0]);
         }
         _ => send(stream, "404 Not Found", &[], b""),
     });
-    let mut command = command(here.path(), "data get adult:gender");
+    let mut command = command(here.path(), "data get adult:sex");
     command.env("FAIRFRONT_MIRROR", format!("http://{}", server.at));
     command.stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
@@ -275,15 +275,18 @@ fn what_has_arrived_survives_ctrl_c() {
         .status();
     assert!(kill.expect("kill").success());
     assert_eq!(child.wait().expect("an end").code(), Some(130));
-    let mut said = String::new();
+    let mut printed = String::new();
     let err = child.stderr.take().expect("a pipe");
-    { err }.read_to_string(&mut said).expect("UTF-8");
-    assert!(said.contains("what has arrived is kept"), "{said}");
+    { err }.read_to_string(&mut printed).expect("UTF-8");
+    assert!(
+        printed.contains("run the same command again to resume"),
+        "{printed}"
+    );
     assert_eq!(std::fs::read(&part).expect("the part"), body);
     assert!(!part.with_extension("").exists());
 
     let url = format!("http://{}", server.at);
-    let outcome = get(here.path(), "adult:gender", &[("FAIRFRONT_MIRROR", &url)]);
+    let outcome = get(here.path(), "adult:sex", &[("FAIRFRONT_MIRROR", &url)]);
     assert_failed(&outcome, 1, &["404"]);
     assert_eq!(server.offsets(), [0, body.len()]);
 }
@@ -293,8 +296,8 @@ const AUTHORITY: &str = concat!(
     "/tests/it/localhost/authority.pem"
 );
 
-/// A server with a certificate for this machine and mirror.invalid, of an authority of the tests; it
-/// has no file.
+/// A server without files, whose certificate for this machine and mirror.invalid is signed by an
+/// authority that only the tests use.
 fn encrypted() -> Server {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("localhost/certificate.pem"));
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("localhost/key.pem"));
@@ -321,24 +324,24 @@ fn certificates_are_checked() {
     let mirror = ("FAIRFRONT_MIRROR", url.as_str());
     let trusted = get(
         here.path(),
-        "adult:gender",
+        "adult:sex",
         &[mirror, ("SSL_CERT_FILE", AUTHORITY)],
     );
     assert_failed(&trusted, 1, &["adult.data answers 404"]);
     assert_eq!(server.asked().len(), 1);
 
-    let untrusted = get(here.path(), "adult:gender", &[mirror]);
+    let untrusted = get(here.path(), "adult:sex", &[mirror]);
     assert_failed(&untrusted, 1, &["cannot be trusted", "SSL_CERT_FILE"]);
-    // Of no authority at all.
+    // Without any authority.
     let empty = here.path().join("empty.pem");
     std::fs::write(&empty, "").expect("a file");
     let empty = ("SSL_CERT_FILE", empty.to_str().expect("UTF-8"));
-    let alone = get(here.path(), "adult:gender", &[mirror, empty]);
+    let alone = get(here.path(), "adult:sex", &[mirror, empty]);
     assert_failed(&alone, 1, &["cannot be trusted", "ca-certificates"]);
     assert_eq!(server.asked().len(), 1);
 }
 
-/// A proxy that leads every connection to one place and remembers where it was to lead.
+/// A proxy that connects every client to one address and records the requested ones.
 fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("an address").to_string();
@@ -372,24 +375,20 @@ fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn proxies_are_used_as_the_environment_says() {
+fn the_environment_sets_proxies() {
     let (here, server) = (folder(), encrypted());
     let (at, asked) = proxy(server.at.clone());
     let asked = || asked.lock().expect("no panic").clone();
     let by = format!("http://me:secret@{at}");
     let by = by.as_str();
     let trust = ("SSL_CERT_FILE", AUTHORITY);
-    // The name is one that only the proxy can make something of.
+    // Only the proxy can resolve this name.
     let invalid = ("FAIRFRONT_MIRROR", "https://mirror.invalid/files");
     for (number, variable) in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"]
         .into_iter()
         .enumerate()
     {
-        let outcome = get(
-            here.path(),
-            "adult:gender",
-            &[invalid, trust, (variable, by)],
-        );
+        let outcome = get(here.path(), "adult:sex", &[invalid, trust, (variable, by)]);
         let words = ["https://mirror.invalid/files/adult.data answers 404"];
         assert_failed(&outcome, 1, &words);
         let head = asked()[number].to_lowercase();
@@ -412,31 +411,27 @@ fn proxies_are_used_as_the_environment_says() {
         ("HTTPS_PROXY", by),
         ("NO_PROXY", "localhost, 127.0.0.1"),
     ];
-    assert_failed(&get(here.path(), "adult:gender", &variables), 1, &["404"]);
+    assert_failed(&get(here.path(), "adult:sex", &variables), 1, &["404"]);
     assert_eq!((asked().len(), server.asked().len()), (3, 4));
 
-    // What goes wrong at the proxy is said of it, without its password.
+    // Errors name the proxy, without its password.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let nobody = listener.local_addr().expect("an address").to_string();
+    let unused = listener.local_addr().expect("an address").to_string();
     drop(listener);
-    let (refusing, _) = proxy(nobody.clone());
+    let (refusing, _) = proxy(unused.clone());
     for (at, words) in [
         (refusing, "403"),
-        (nobody, "no connection to mirror.invalid"),
+        (unused, "no connection to mirror.invalid"),
     ] {
         let by = format!("http://me:secret@{at}");
-        let outcome = get(
-            here.path(),
-            "adult:gender",
-            &[invalid, ("HTTPS_PROXY", &by)],
-        );
-        assert_failed(&outcome, 1, &[words, &format!("by way of the proxy {at}")]);
+        let outcome = get(here.path(), "adult:sex", &[invalid, ("HTTPS_PROXY", &by)]);
+        assert_failed(&outcome, 1, &[words, &format!("through the proxy {at}")]);
         assert!(!outcome.err.contains("secret"), "{}", outcome.err);
     }
     let outcome = get(
         here.path(),
-        "adult:gender",
+        "adult:sex",
         &[invalid, ("HTTPS_PROXY", "secret://x")],
     );
-    assert_failed(&outcome, 1, &["HTTPS_PROXY does not name a proxy"]);
+    assert_failed(&outcome, 1, &["HTTPS_PROXY is not the address of a proxy"]);
 }

@@ -1,4 +1,4 @@
-//! The order of the crates: each knows only those above it, and only the command knows flags.
+//! The order of the crates: each depends only on lower ones, and only the command knows flags.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// All published crates, as ARCHITECTURE.md orders them, the lowest first.
+/// All published crates in the order of ARCHITECTURE.md, the lowest first.
 const ORDER: [&str; 10] = [
     "fairfront-pareto",
     "fairfront-core",
@@ -20,7 +20,7 @@ const ORDER: [&str; 10] = [
     "fairfront-cli",
 ];
 
-/// The project's own crates that each crate depends on, features included, tests left out.
+/// The crates of this project that each crate depends on, with all features but without tests.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let metadata = Command::new(env!("CARGO"))
         .args([
@@ -47,7 +47,7 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn a_crate_knows_only_those_above_it() {
+fn crates_depend_only_on_lower_crates() {
     let all = dependencies();
     for (at, name) in ORDER.iter().enumerate() {
         for other in &all[*name] {
@@ -57,7 +57,7 @@ fn a_crate_knows_only_those_above_it() {
 }
 
 #[test]
-fn scoring_links_no_solver_and_no_report() {
+fn scoring_does_not_link_solvers_or_reports() {
     let all = dependencies();
     let mut linked = vec!["fairfront-model".to_owned()];
     let mut at = 0;
@@ -76,7 +76,7 @@ fn scoring_links_no_solver_and_no_report() {
     );
 }
 
-/// The flags in the help of a command and its subcommands.
+/// The flags in the help of a command.
 fn flags(of: &[&str]) -> Vec<String> {
     let help = Command::new(env!("CARGO_BIN_EXE_fairfront"))
         .args(of)
@@ -89,7 +89,7 @@ fn flags(of: &[&str]) -> Vec<String> {
     flags.map(Into::into).collect()
 }
 
-/// The places in the sources of a library, tests included, that name one of these flags.
+/// Finds the lines in the sources of a library, including tests, that contain one of these flags.
 fn places(folder: &Path, flags: &[String], found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -100,7 +100,7 @@ fn places(folder: &Path, flags: &[String], found: &mut Vec<String>) {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         for (number, line) in (1..).zip(text.lines()) {
             let mut words = line.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
-            // Tests start themselves and programs of the system.
+            // Tests run themselves and system programs with these flags.
             let is_other = line.contains("--exact") || line.contains("--check");
             if !is_other && words.any(|word| flags.iter().any(|flag| flag == word)) {
                 found.push(format!("{}:{number}: {}", path.display(), line.trim()));
@@ -110,7 +110,7 @@ fn places(folder: &Path, flags: &[String], found: &mut Vec<String>) {
 }
 
 #[test]
-fn libraries_know_no_flags() {
+fn libraries_do_not_mention_flags() {
     let commands = [
         "fit", "select", "stream", "tune", "predict", "compare", "inspect", "verify", "report",
         "show", "export",

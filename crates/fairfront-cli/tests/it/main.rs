@@ -1,4 +1,4 @@
-//! The command as a person runs it.
+//! Runs the command as a user does.
 
 mod compare;
 mod eps_fair;
@@ -23,14 +23,14 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What a run of the command left behind.
+/// The result of a command.
 struct Outcome {
     code: i32,
     out: String,
     err: String,
 }
 
-/// What the environment of the tests must not bring along.
+/// Environment variables that must not affect the tests.
 const SET_ELSEWHERE: [&str; 11] = [
     "FAIRFRONT_DATA",
     "FAIRFRONT_MIRROR",
@@ -53,7 +53,7 @@ impl Outcome {
         self
     }
 
-    /// Asserts that the command ended with this code and an error that has these words.
+    /// Asserts that the command ended with this code and an error that contains these words.
     #[track_caller]
     fn fails(&self, code: i32, words: &str) {
         assert_eq!(self.code, code, "{}", self.err);
@@ -67,13 +67,13 @@ impl Outcome {
     }
 }
 
-/// Asserts that a text has these words.
+/// Asserts that a text contains these words.
 #[track_caller]
 fn has(text: &str, words: &str) {
     assert!(text.contains(words), "{words:?} is not in {text}");
 }
 
-/// The words of a line as a shell takes them: quotes keep spaces.
+/// Splits a line into words like a shell; quotes protect spaces.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in line.chars() {
@@ -88,8 +88,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The command with the words of a line as arguments, in a folder of its own, which is its home too: without the
-/// published data.
+/// The command with the words of a line as arguments. It runs in this folder, which is also its
+/// home folder, so that it does not find the published data.
 fn command(folder: &(impl AsRef<Path> + ?Sized), line: &str) -> Command {
     let folder = folder.as_ref();
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairfront"));
@@ -104,7 +104,7 @@ fn command(folder: &(impl AsRef<Path> + ?Sized), line: &str) -> Command {
     command
 }
 
-/// Runs the command in a folder of its own.
+/// Runs the command in a folder.
 fn run_in(folder: &(impl AsRef<Path> + ?Sized), line: &str) -> Outcome {
     finish(command(folder, line), b"")
 }
@@ -121,7 +121,7 @@ fn finish(mut command: Command, input: &[u8]) -> Outcome {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    // A command that does not read its input closes it early; that is no failure of the test.
+    // A command that does not read its input closes the pipe early; that is not a failure.
     let _ = child.stdin.take().expect("a pipe").write_all(input);
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
@@ -132,7 +132,7 @@ fn finish(mut command: Command, input: &[u8]) -> Outcome {
     }
 }
 
-/// A file of JSON.
+/// Reads a JSON file.
 fn read_json(path: impl AsRef<Path>) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")
 }
@@ -147,14 +147,14 @@ yes,M,36,driver,35
 no,F,61,clerk,?
 ";
 
-/// Runs on the little table, from standard input.
+/// Runs the command on the small table, from standard input.
 fn on_loans(line: &str) -> Outcome {
     let folder = TempDir::new().expect("a folder");
     feed(&folder, line, LOANS.as_bytes())
 }
 
 #[test]
-fn demo_goes_the_whole_way() {
+fn demo_runs_the_full_workflow() {
     let folder = TempDir::new().expect("a folder");
     let outcome = run_in(&folder, "demo").ok();
     insta::assert_snapshot!("demo", outcome.out);
@@ -162,7 +162,7 @@ fn demo_goes_the_whole_way() {
     assert!(lines <= 40, "{lines} lines");
     has(&outcome.out, "\n  certified: ");
     assert!(folder.path().join("fairfront-demo/front.parquet").is_file());
-    // It replaces its own folder.
+    // A second demo replaces the folder of the first.
     run_in(&folder, "demo").ok();
 }
 
@@ -193,7 +193,7 @@ fn every_command_has_a_help_text() {
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {
             assert!(line.chars().count() <= 100, "{path:?}: {line}");
-            // An option stands alone in its line, and its description follows; or both share a line.
+            // An option and its description share a line, or the description follows.
             let option = line.trim_start();
             if option.starts_with('-') && (2..=6).contains(&(line.len() - option.len())) {
                 let shares = option.contains("  ");
@@ -201,7 +201,7 @@ fn every_command_has_a_help_text() {
                 assert!(shares || follows, "{path:?}: no help for {line}");
             }
         }
-        // Examples can be pasted: a line without a command continues the one before it.
+        // Examples can be pasted: a line without a command continues the previous line.
         if let Some((_, examples)) = text.split_once("Examples:\n") {
             let mut continued = false;
             for line in examples.lines() {
@@ -233,7 +233,7 @@ fn inspect_without_roles_shows_the_columns() {
 }
 
 #[test]
-fn json_has_what_is_promised() {
+fn json_of_inspect_has_the_documented_keys() {
     let json = on_loans(
         "inspect - --target approved --positive yes --sensitive sex --missing drop --json",
     )
@@ -250,7 +250,7 @@ fn json_has_what_is_promised() {
 }
 
 #[test]
-fn a_toml_file_says_the_same_as_flags() {
+fn toml_keys_are_equivalent_to_flags() {
     let folder = TempDir::new().expect("a folder");
     let write =
         |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
@@ -271,7 +271,7 @@ fn a_toml_file_says_the_same_as_flags() {
     let toml = run_in(&folder, "inspect --config sub/run.toml");
     assert_eq!((flags.code, flags.err.as_str()), (0, ""));
     assert_eq!(toml.out, flags.out);
-    // Flags win.
+    // Flags override the file.
     let both = run_in(
         &folder,
         "inspect --config sub/run.toml --sensitive sex --bins age=99",
@@ -281,7 +281,7 @@ fn a_toml_file_says_the_same_as_flags() {
     for (text, expected) in [
         ("targt = \"y\"", "line 1: unknown field `targt`"),
         ("\nseed = \"x\"", "line 2: seed: invalid type"),
-        ("sensitive = 3", "expected a text or a list of texts"),
+        ("sensitive = 3", "expected a string or a list of strings"),
         ("= 3", "line 1:"),
     ] {
         write("bad.toml", text);
@@ -296,10 +296,10 @@ fn a_toml_file_says_the_same_as_flags() {
     }
 }
 
-/// Arguments on the little table, the exit code, and words of the error.
+/// Arguments on the small table, the exit code, and words of the error.
 const WRONG: &[(&str, i32, &str)] = &[
-    ("inspect none.csv", 1, "none.csv: there is no such file"),
-    ("inspect .", 1, "this is a folder"),
+    ("inspect none.csv", 1, "none.csv: no such file"),
+    ("inspect .", 1, "is a folder"),
     (
         "inspect - --target aproved",
         1,
@@ -308,7 +308,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     (
         "inspect - --target approved --positive y",
         1,
-        "there are \"no\"",
+        "available: \"no\"",
     ),
     ("inspect - --target job", 1, "--positive"),
     (
@@ -318,7 +318,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ),
     ("inspect - --bins age=5,3", 2, "must increase"),
     ("inspect - --split 60/60", 2, "sum to 100"),
-    ("inspect - --scale big", 2, "standard, min-max, none"),
+    ("inspect - --scale big", 2, "standard, min-max or none"),
     (
         "inspect - --type age=text",
         2,
@@ -331,28 +331,32 @@ const WRONG: &[(&str, i32, &str)] = &[
     ),
     ("inspect - --separator ab", 2, "one character"),
     ("inspect - --bins age=", 2, "--bins \"age=\", character 5"),
-    ("inspect - --bins age=3 --bins age=4", 2, "given twice"),
-    ("inspect - --missing drop --missing keep", 2, "given twice"),
+    ("inspect - --bins age=3 --bins age=4", 2, "set twice"),
+    ("inspect - --missing drop --missing keep", 2, "set twice"),
     ("inspect - --weight \"job\"", 1, "\"nurse\" is not a number"),
-    ("inspect", 2, "name a file"),
-    ("inspect demo -", 2, "stands alone"),
-    ("inspect demo --no-header", 2, "as it was published"),
+    ("inspect", 2, "pass a file"),
+    ("inspect demo -", 2, "cannot be combined with files"),
+    (
+        "inspect demo --no-header",
+        2,
+        "format of a known data set is fixed",
+    ),
     ("inspect demo(rows=x)", 2, "rows=x"),
     ("inspect adult:age", 2, "adult:race"),
     ("inspect adult:race", 1, "FAIRFRONT_DATA"),
     ("inspect adult:race", 1, "fairfront data get adult:race"),
-    ("data path demo", 1, "made by code"),
-    ("data path x.csv", 2, "no known data set"),
+    ("data path demo", 1, "is generated"),
+    ("data path x.csv", 2, "not a known data set"),
     (
         "data export demo -o no/such/rows.csv",
         1,
         "the folder does not exist",
     ),
-    ("data export demo -o .", 1, "this is a folder"),
+    ("data export demo -o .", 1, "is a folder"),
     ("data export - -o rows.csv --encoded", 2, "--target"),
 ];
 
-/// Failures exit with 1, wrong usage with 2; both say one line and print nothing else.
+/// Failures exit with 1, wrong usage with 2; both print one line and nothing else.
 #[test]
 fn errors_are_one_line_with_an_exit_code() {
     for (args, code, words) in WRONG {
@@ -370,7 +374,7 @@ fn errors_are_one_line_with_an_exit_code() {
 }
 
 #[test]
-fn export_writes_the_rows_in_use() {
+fn export_writes_the_prepared_rows() {
     let folder = TempDir::new().expect("a folder");
     let args = "data export - --target approved --positive yes --sensitive sex \
         --merge job=office:clerk --missing drop --split none -o rows.csv \
@@ -388,7 +392,7 @@ fn export_writes_the_rows_in_use() {
     let left: Vec<_> = std::fs::read_dir(folder.path())
         .expect("a folder")
         .collect();
-    assert_eq!(left.len(), 2, "no temporary file is left: {left:?}");
+    assert_eq!(left.len(), 2, "a temporary file is left: {left:?}");
 }
 
 #[test]
@@ -405,7 +409,7 @@ fn a_failed_export_leaves_the_old_file() {
 }
 
 #[test]
-fn nothing_is_written_when_something_is_wrong() {
+fn a_wrong_export_writes_nothing() {
     let folder = TempDir::new().expect("a folder");
     std::fs::write(folder.path().join("loans.csv"), LOANS).expect("a file");
     let export = |more: &str| {
@@ -417,9 +421,9 @@ fn nothing_is_written_when_something_is_wrong() {
             "-o no/rows.csv --encoding e.json",
             "the folder does not exist",
         ),
-        ("-o x --encoding x", "name the same place"),
-        ("-o - --encoding -", "name the same place"),
-        ("-o loans.csv", "this is the input"),
+        ("-o x --encoding x", "are the same file"),
+        ("-o - --encoding -", "are the same file"),
+        ("-o loans.csv", "is the input"),
     ];
     for (args, words) in cases {
         let outcome = export(args);
@@ -438,7 +442,7 @@ fn nothing_is_written_when_something_is_wrong() {
 
 #[cfg(unix)]
 #[test]
-fn links_and_devices_stay_what_they_are() {
+fn links_and_devices_are_not_replaced() {
     let folder = TempDir::new().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("real.csv"), "").expect("a file");
@@ -457,7 +461,7 @@ fn links_and_devices_stay_what_they_are() {
 }
 
 #[test]
-fn the_list_names_every_data_set() {
+fn the_list_contains_every_data_set() {
     let folder = TempDir::new().expect("a folder");
     let outcome = run_in(&folder, "data list");
     let home = folder.path().display().to_string();
@@ -470,9 +474,9 @@ fn the_list_names_every_data_set() {
         serde_json::from_str(&finish(command, b"").out).expect("JSON")
     };
     let found = json(&[]);
-    assert_eq!(found[1]["name"], "adult:gender");
+    assert_eq!(found[1]["name"], "adult:sex");
     assert_eq!(found[1]["files"][0]["present"], false);
-    // A folder that is named is looked into, and no other.
+    // Only the folder in FAIRFRONT_DATA is searched.
     let own = folder.path().join("own");
     std::fs::create_dir(&own).expect("a folder");
     let file = own.join("adult.data");
@@ -486,7 +490,7 @@ fn the_list_names_every_data_set() {
 
 #[cfg(not(feature = "download"))]
 #[test]
-fn without_downloads_the_command_prints_others() {
+fn without_the_download_feature_curl_commands_are_printed() {
     let folder = TempDir::new().expect("a folder");
     let outcome = run_in(&folder, "data get compas:race");
     assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));

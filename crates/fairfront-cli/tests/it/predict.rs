@@ -1,4 +1,4 @@
-//! `predict` as a person runs it.
+//! Runs `predict` as a user does.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{Outcome, feed, has, run_in};
 
-/// Loans with an id, some values missing.
+/// Loans with an id and some missing values.
 fn loans(rows: usize) -> String {
     let mut text = "id,approved,sex,age,job,pay\n".to_owned();
     for i in 0..rows {
@@ -37,9 +37,9 @@ fn folder() -> TempDir {
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("loans.csv"), loans(400)).expect("a file");
     let fit = "fit loans.csv --target approved --positive yes --sensitive sex --drop id \
-        --missing keep --split none --solver trace --points 5 --quiet --out run";
+        --missing keep --split none --solver trace --models 5 --quiet --out run";
     run_in(&folder, fit).ok();
-    let model = model_of(&at("run"), 2).expect("a model");
+    let model = model_of(&at("run"), fairfront_model::ModelId::of_index(2)).expect("a model");
     model.write(&at("model.json"), false).expect("a file");
     folder
 }
@@ -76,12 +76,15 @@ fn the_same_rows_in_any_file_give_the_same_predictions() {
     let gz = predict(at, "loans.csv.gz -o - --keep id");
     assert_eq!((gz.code, gz.out.as_str()), (0, expected.as_str()));
 
-    // A Parquet file of all columns, as texts, which are scored again.
+    // A Parquet file with all columns as strings, which is scored again.
     let all = "id,approved,sex,age,job,pay";
     predict(at, &format!("loans.csv -o all.parquet --keep {all}")).ok();
     let again = predict(at, "all.parquet -o - --keep id");
     assert_eq!((again.code, again.out.as_str()), (0, expected.as_str()));
-    has(&again.err, "no use for 4 columns: \"score\"");
+    has(
+        &again.err,
+        "ignored 4 columns that the model does not use: \"score\"",
+    );
 
     for name in ["loans.csv", "all.parquet"] {
         let bytes = std::fs::read(at.join(name)).expect("a file");
@@ -92,7 +95,7 @@ fn the_same_rows_in_any_file_give_the_same_predictions() {
 }
 
 #[test]
-fn training_rows_are_decided_as_the_run_counted_them() {
+fn decisions_on_training_rows_match_the_counts_of_the_run() {
     let folder = folder();
     let found = predict(folder.path(), "loans.csv --audit --json -o a.csv").json();
     let model = Model::read(&folder.path().join("model.json")).expect("a model");
@@ -132,10 +135,10 @@ fn training_rows_are_decided_as_the_run_counted_them() {
     }
     assert_eq!(audit["overall"]["accuracy"].as_f64(), value("accuracy"));
     let loss = audit["log_loss"].as_f64().expect("a loss") - value("log_loss").expect("a loss");
-    // Sums of 400 terms below 10, in another order.
+    // The sums have 400 terms below 10 in a different order.
     assert!(loss.abs() < 1e-13, "{loss}");
 
-    // The same from the file: decisions beside labels.
+    // The same from the output file: decisions compared with labels.
     let predictions = read(folder.path(), "a.csv");
     let loans = read(folder.path(), "loans.csv");
     let both = loans.lines().zip(predictions.lines()).skip(1);
@@ -150,7 +153,7 @@ fn training_rows_are_decided_as_the_run_counted_them() {
 }
 
 #[test]
-fn an_error_leaves_nothing_and_touches_nothing() {
+fn an_error_leaves_files_unchanged() {
     let folder = folder();
     let at = folder.path();
     let broken = loans(20_000) + "r,yes,F,old,clerk,3\n";
@@ -176,27 +179,27 @@ fn an_error_leaves_nothing_and_touches_nothing() {
     assert_eq!(read(at, "there.csv"), "mine");
     predict(at, "loans.csv -o there.csv").fails(1, "replace it with --force");
     assert_eq!(read(at, "there.csv"), "mine");
-    for (args, said) in [
-        ("loans.csv -o loans.csv", "this is an input"),
-        ("loans.csv -o model.json", "this is an input"),
+    for (args, words) in [
+        ("loans.csv -o loans.csv", "is an input"),
+        ("loans.csv -o model.json", "is an input"),
         ("loans.csv -o - --audit", "both write to standard output"),
         ("loans.csv -o a.csv --weight pay", "--audit"),
         ("loans.csv", "--output"),
     ] {
-        predict(at, args).fails(2, said);
+        predict(at, args).fails(2, words);
     }
-    run_in(at, "predict loans.csv loans.csv -o -").fails(1, "no model");
+    run_in(at, "predict loans.csv loans.csv -o -").fails(1, "not a fairfront model file");
 }
 
-/// Labels and groups in another spelling are no labels and groups: a table of zeros would mislead.
+/// If no label and no group is known, a table of zeros would be misleading.
 #[test]
-fn an_audit_in_vain_is_a_warning() {
+fn an_audit_without_known_labels_is_a_warning() {
     let folder = folder();
     let at = folder.path();
     let other = loans(50).replace(",yes,", ",YES,").replace(",F,", ",f,");
     std::fs::write(at.join("other.csv"), other.replace(",M,", ",m,")).expect("a file");
     let audit = predict(at, "other.csv --audit").ok();
-    let said = audit.err.replace("\n  ", " ");
-    has(&said, "warning: no row has ");
-    has(&said, "warning: no row is in a known group of ");
+    let warnings = audit.err.replace("\n  ", " ");
+    has(&warnings, "warning: no row has ");
+    has(&warnings, "warning: no row is in a known group of ");
 }

@@ -1,4 +1,4 @@
-//! `report` as a person runs it; what the page does is tested in a browser (`tests/python/test_report.py`).
+//! Runs `report` as a user does. `tests/python/test_report.py` tests the report in a browser.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use crate::{has, run_in, words};
 /// A folder with a small run in `r`.
 fn fitted() -> TempDir {
     let folder = TempDir::new().expect("a folder");
-    let fit = "fit demo(rows=400) --points 5 --out r";
+    let fit = "fit demo(rows=400) --models 5 --out r";
     let outcome = run_in(&folder, fit).ok();
     let last = outcome.out.lines().last().expect("a line");
     // 40 validation rows tell no models apart.
-    let said =
+    let start =
         "r/report.html opens at the unmitigated model: none of the 5 models is measurably fairer";
-    assert!(last.starts_with(said), "{last}");
+    assert!(last.starts_with(start), "{last}");
     folder
 }
 
 fn read(folder: &Path, name: &str) -> String {
-    std::fs::read_to_string(folder.join(name)).expect("a page")
+    std::fs::read_to_string(folder.join(name)).expect("a file")
 }
 
 #[test]
-fn a_run_has_its_page_and_gets_the_same_again() {
+fn the_report_of_a_run_is_reproducible() {
     let folder = fitted();
     let page = read(folder.path(), "r/report.html");
     assert!(page.starts_with("<!doctype html>"));
@@ -36,21 +36,21 @@ fn a_run_has_its_page_and_gets_the_same_again() {
     let outcome = run_in(&folder, "report r");
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "r/report.html\n"));
     assert_eq!(read(folder.path(), "r/report.html"), page);
-    // Its own page is replaced, another file is not.
+    // The report in the run folder is replaced; another file is not.
     run_in(&folder, "report r").ok();
     let elsewhere = "report r -o page.html";
     run_in(&folder, elsewhere).ok();
     assert_eq!(read(folder.path(), "page.html"), page);
     let again = run_in(&folder, elsewhere);
     assert_eq!(again.code, 1);
-    assert!(again.err.contains("page.html: there is a file already"));
+    assert!(again.err.contains("page.html: already exists"));
     let forced = format!("{elsewhere} --force");
     run_in(&folder, &forced).ok();
     let printed = run_in(&folder, "report r -o -");
     assert_eq!(printed.out, page);
 
-    // A run with its page is still a run, and can be replaced.
-    let fit = "fit demo(rows=400) --points 4 --out r";
+    // A run folder with a report is still a run and can be replaced.
+    let fit = "fit demo(rows=400) --models 4 --out r";
     assert_eq!(run_in(&folder, fit).code, 1);
     let forced = format!("{fit} --force --quiet");
     run_in(&folder, &forced).ok();
@@ -58,7 +58,7 @@ fn a_run_has_its_page_and_gets_the_same_again() {
 }
 
 #[test]
-fn what_is_no_run_has_no_page() {
+fn only_runs_have_reports() {
     let folder = fitted();
     let refused = |args: &str| {
         let outcome = run_in(&folder, args);
@@ -66,16 +66,16 @@ fn what_is_no_run_has_no_page() {
         assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
         outcome.err
     };
-    assert!(refused("report absent").contains("no run folder"));
-    // Nothing but a run's own files goes into its folder.
-    assert!(refused("report r -o r/page.html").contains("in a run folder"));
+    assert!(refused("report absent").contains("not a run folder"));
+    // A run folder contains only its own files.
+    assert!(refused("report r -o r/page.html").contains("inside a run folder"));
     let encoding = folder.path().join("r/encoding.json");
     std::fs::write(encoding, "{}").expect("written");
     assert!(refused("report r").contains("encoding.json"));
 }
 
 #[test]
-fn a_run_with_figures_is_still_a_run() {
+fn a_run_folder_may_contain_figures() {
     let folder = fitted();
     let drawn = run_in(&folder, "report r --figures").ok();
     let paths: Vec<&str> = drawn.out.lines().collect();
@@ -84,7 +84,7 @@ fn a_run_with_figures_is_still_a_run() {
     let read_all = || -> Vec<String> { paths.iter().map(|p| read(folder.path(), p)).collect() };
     let first = read_all();
     assert!(first.iter().all(|svg| svg.starts_with("<svg ")));
-    // The same again, and nothing else is left in the folder.
+    // A second call gives the same figures and leaves nothing else in the folder.
     run_in(&folder, "report r --figures").ok();
     assert_eq!(read_all(), first);
     let found = std::fs::read_dir(folder.path().join("r/figures")).expect("a folder");
@@ -93,8 +93,8 @@ fn a_run_with_figures_is_still_a_run() {
         assert_eq!(run_in(&folder, args).code, 0, "{args:?}");
     }
 
-    // It is replaced with its figures, but not where there is something of somebody else's among them.
-    let fit = "fit demo(rows=400) --points 4 --out r --quiet --force";
+    // A run is replaced with its figures, but not if there is another file among them.
+    let fit = "fit demo(rows=400) --models 4 --out r --quiet --force";
     let notes = folder.path().join("r/figures/notes.txt");
     std::fs::write(&notes, "mine").expect("written");
     run_in(&folder, fit).fails(1, "\"figures\"");
@@ -104,7 +104,7 @@ fn a_run_with_figures_is_still_a_run() {
 }
 
 #[test]
-fn without_a_converter_png_says_what_to_install() {
+fn png_needs_a_converter() {
     let folder = fitted();
     let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_fairfront"))
         .args(words("report r --figures --png"))
@@ -112,8 +112,8 @@ fn without_a_converter_png_says_what_to_install() {
         .env("PATH", folder.path())
         .output()
         .expect("the command starts");
-    let said = String::from_utf8_lossy(&outcome.stderr);
-    has(&said, "rsvg-convert is not there; install it");
-    assert_eq!((outcome.status.code(), said.lines().count()), (Some(2), 1));
+    let error = String::from_utf8_lossy(&outcome.stderr);
+    has(&error, "rsvg-convert is not installed; install it");
+    assert_eq!((outcome.status.code(), error.lines().count()), (Some(2), 1));
     assert!(!folder.path().join("r/figures").exists());
 }

@@ -1,18 +1,18 @@
-//! A server on this machine that answers as a test wants, faults included, and remembers what it was
-//! asked. The unit tests of downloads use it too.
+//! A server on this machine whose answers, including faults, a test defines. It records requests.
+//! The unit tests of downloads use it, too.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What the server was asked.
+/// A request to the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     /// `GET /x HTTP/1.1`
     pub(crate) line: String,
-    /// The first byte asked for; 0 where the whole is.
+    /// The first requested byte; 0 for the whole file.
     pub(crate) offset: usize,
-    /// How many came before.
+    /// The number of earlier requests.
     pub(crate) number: usize,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers each connection once, each on a thread of its own, until the tests end.
+    /// Answers each connection once, on its own thread, until the tests end.
     pub(crate) fn start(
         answer: impl Fn(&Request, &mut dyn Stream) + Send + Sync + 'static,
     ) -> Self {
         Self::wrapped(|stream| Box::new(stream), answer)
     }
 
-    /// The same, with something (TLS) around every connection.
+    /// Like [`start`](Self::start), but wraps every connection, for example in TLS.
     pub(crate) fn wrapped(
         wrap: impl Fn(TcpStream) -> Box<dyn Stream> + Send + Sync + 'static,
         answer: impl Fn(&Request, &mut dyn Stream) + Send + Sync + 'static,
@@ -62,19 +62,19 @@ impl Server {
         Self { at, asked }
     }
 
-    /// All it was asked so far.
+    /// All requests so far.
     pub(crate) fn asked(&self) -> Vec<Request> {
         self.asked.lock().expect("no panic").clone()
     }
 
-    /// The first bytes that were asked for, request by request.
+    /// The first requested byte of each request.
     pub(crate) fn offsets(&self) -> Vec<usize> {
         self.asked().iter().map(|request| request.offset).collect()
     }
 }
 
 fn read_head(stream: &mut dyn Stream, asked: &Mutex<Vec<Request>>) -> Option<Request> {
-    // One byte at a time, so that nothing after the head is taken.
+    // Read one byte at a time, so that nothing after the head is consumed.
     let mut lines = BufReader::with_capacity(1, stream).lines();
     let line = lines.next()?.ok()?;
     let head: Vec<String> = lines
@@ -108,7 +108,7 @@ pub(crate) fn head(status: &str, headers: &[(&str, String)]) -> String {
     )
 }
 
-/// A whole answer, as far as the client listens.
+/// Sends a whole answer; errors of the connection are ignored.
 pub(crate) fn send(stream: &mut dyn Stream, status: &str, headers: &[(&str, String)], body: &[u8]) {
     let length = ("content-length", body.len().to_string());
     let headers = [headers, &[length]].concat();
@@ -117,7 +117,7 @@ pub(crate) fn send(stream: &mut dyn Stream, status: &str, headers: &[(&str, Stri
     let _ = stream.flush();
 }
 
-/// A file as a server with ranges sends it, cut off after `most` bytes.
+/// Sends a file like a server that supports ranges, but stops after `most` bytes.
 pub(crate) fn send_file(stream: &mut dyn Stream, offset: usize, file: &[u8], most: usize) {
     let rest = file.get(offset..).unwrap_or_default();
     let length = ("content-length", rest.len().to_string());

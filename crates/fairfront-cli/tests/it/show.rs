@@ -1,4 +1,4 @@
-//! `show` in terminals of all kinds.
+//! Runs `show` in different terminals.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{run_in, words};
 
-/// What the command prints under these variables of the environment alone.
+/// The output of the command with only these environment variables.
 fn printed(folder: &Path, args: &str, env: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fairfront"))
         .args(words(args))
@@ -21,9 +21,9 @@ fn printed(folder: &Path, args: &str, env: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_plot_is_in_what_the_terminal_can_show() {
+fn the_plot_uses_characters_that_the_terminal_supports() {
     let folder = TempDir::new().expect("a folder");
-    let fit = "fit demo(rows=400) --points 5 --out r --quiet";
+    let fit = "fit demo(rows=400) --models 5 --out r --quiet";
     run_in(&folder, fit).ok();
     let show =
         |args: &str, env: &[(&str, &str)]| printed(folder.path(), &format!("show r {args}"), env);
@@ -34,7 +34,7 @@ fn the_plot_is_in_what_the_terminal_can_show() {
     );
     let ascii = show("--ascii", &[("LANG", "en_US.UTF-8")]);
     assert!(ascii.is_ascii() && ascii.contains("+--"), "{ascii}");
-    // The same table, and a plot of as many lines.
+    // The tables and plots have the same number of lines.
     let table = |text: &str| {
         text.lines()
             .take_while(|l| !l.contains("down is better"))
@@ -54,14 +54,14 @@ fn the_plot_is_in_what_the_terminal_can_show() {
 }
 
 #[test]
-fn there_is_no_colour_where_nobody_sees_it() {
+fn there_is_no_color_without_a_terminal() {
     let folder = TempDir::new().expect("a folder");
-    let fit = "fit demo(rows=400) --points 5 --out r";
+    let fit = "fit demo(rows=400) --models 5 --out r";
     run_in(&folder, fit).ok();
-    let colourful = ("TERM", "xterm-256color");
+    let colorful = ("TERM", "xterm-256color");
     let again = format!("{fit} --force");
     for args in ["show r", &again, "--help", "show --wrong"] {
-        for env in [&[colourful][..], &[colourful, ("NO_COLOR", "1")]] {
+        for env in [&[colorful][..], &[colorful, ("NO_COLOR", "1")]] {
             let text = printed(folder.path(), args, env);
             assert!(
                 !text.is_empty() && !text.contains('\u{1b}'),
@@ -71,7 +71,7 @@ fn there_is_no_colour_where_nobody_sees_it() {
     }
 }
 
-/// A run of the loss alone is shown, chosen from and verified like any other.
+/// `show`, `select`, `report` and `verify` accept a run with only a loss.
 #[test]
 fn a_front_of_one_model_is_shown() {
     use fairfront_data::{Known, Prepared};

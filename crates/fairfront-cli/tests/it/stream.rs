@@ -1,5 +1,4 @@
-//! `stream` as a person reads it. How good fronts are is no matter here: what depends on that is cut
-//! off.
+//! Runs `stream` as a user does. Values that depend on the quality of fronts are removed.
 
 use std::path::Path;
 
@@ -8,9 +7,9 @@ use tempfile::TempDir;
 use crate::{Outcome, feed, has, run_in};
 
 const SPEC: &str = "--target approved --positive yes --sensitive sex --drop district,split \
-    --batch 150 --points 8 --set sums=4";
+    --batch 150 --models 8 --set sums=4";
 
-/// A folder with rows of the demo in a file, and their text.
+/// A folder with rows of the demo in a file, and the contents of that file.
 fn rows() -> (TempDir, String) {
     let folder = TempDir::new().expect("a folder");
     let args = "data export demo(rows=500) --missing keep";
@@ -32,8 +31,8 @@ fn stream(folder: &Path, args: &str, input: &[u8]) -> Outcome {
     outcome
 }
 
-/// What was said, without what depends on the solver or on a clock.
-fn said(outcome: &Outcome) -> String {
+/// The output, without values that depend on the solver or the time.
+fn printed(outcome: &Outcome) -> String {
     let line = |line: &str| {
         let cut = match line.split_once(" kept; ") {
             Some((before, after)) => match after.split_once(" s; ") {
@@ -60,9 +59,9 @@ fn days_of_a_stream() {
     let (folder, text) = rows();
     let at = folder.path();
     std::fs::write(at.join("monday.csv"), head(&text, 200)).expect("a file");
-    let mut all = vec![said(&stream(at, &format!("monday.csv {SPEC}"), b""))];
-    // Nothing new, then more, with rows that cannot be used and categories that are new.
-    all.push(said(&stream(at, "monday.csv", b"")));
+    let mut all = vec![printed(&stream(at, &format!("monday.csv {SPEC}"), b""))];
+    // No new rows, then more rows, some of them invalid and some with new categories.
+    all.push(printed(&stream(at, "monday.csv", b"")));
     let mut lines: Vec<String> = text.lines().skip(201).map(str::to_owned).collect();
     lines.insert(20, "1,2,3".into());
     lines.insert(90, lines[90].replacen(',', "x,", 1));
@@ -76,8 +75,8 @@ fn days_of_a_stream() {
     let header = text.lines().next().expect("a header");
     let tuesday = format!("{header}\n{}\n", lines.join("\n"));
     std::fs::write(at.join("tuesday.csv"), tuesday).expect("a file");
-    all.push(said(&stream(at, "tuesday.csv", b"")));
-    all.push(said(&stream(at, "tuesday.csv --flush", b"")));
+    all.push(printed(&stream(at, "tuesday.csv", b"")));
+    all.push(printed(&stream(at, "tuesday.csv --flush", b"")));
     insta::assert_snapshot!("stream-days", all.join("\n"));
     let rejected = std::fs::read_to_string(at.join("state/rejected.csv")).expect("rejected rows");
     insta::assert_snapshot!("stream-rejected", rejected);
@@ -85,21 +84,25 @@ fn days_of_a_stream() {
 }
 
 #[test]
-fn standard_input_says_what_is_safe() {
+fn stored_rows_of_standard_input_are_reported() {
     let (folder, text) = rows();
     let at = folder.path();
-    let mut all = vec![said(&stream(
+    let mut all = vec![printed(&stream(
         at,
         &format!("- {SPEC}"),
         head(&text, 200).as_bytes(),
     ))];
-    all.push(said(&stream(
+    all.push(printed(&stream(
         at,
         "- --skip 200",
         head(&text, 301).as_bytes(),
     )));
-    all.push(said(&stream(at, "- --skip 400", text.as_bytes())));
-    all.push(said(&stream(at, "- --skip 0", head(&text, 20).as_bytes())));
+    all.push(printed(&stream(at, "- --skip 400", text.as_bytes())));
+    all.push(printed(&stream(
+        at,
+        "- --skip 0",
+        head(&text, 20).as_bytes(),
+    )));
     insta::assert_snapshot!("stream-stdin", all.join("\n"));
 }
 
@@ -118,13 +121,13 @@ fn a_batch_as_json() {
     for (at, line) in lines.iter().enumerate() {
         assert_eq!(line["batch"], at + 1);
         assert_eq!(line["stdin_rows"], 150 * (at + 1));
-        assert!(line["seconds"].is_f64() && line["notices"].is_array());
-        assert!(line["front"]["points"].as_u64() > Some(0));
+        assert!(line["seconds"].is_f64() && line["messages"].is_array());
+        assert!(line["front"]["models"].as_u64() > Some(0));
     }
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn wrong_calls_are_errors_in_one_line() {
     let (folder, text) = rows();
     let at = folder.path();
     let mut all = String::new();
@@ -142,7 +145,7 @@ fn what_cannot_be_done_is_said() {
     add("rows.csv --skip 3 --target approved", "");
     add("rows.csv --target aproved --sensitive sex", "");
     add("rows.csv --target approved --window 0", "");
-    assert!(!at.join("state").exists(), "nothing was begun");
+    assert!(!at.join("state").exists(), "a state was created");
     let bad = head(&text, 100) + "1,2\n" + &text[text.find('\n').expect("a header") + 1..];
     add(&format!("- --max-rejected 0 {SPEC}"), &bad);
     stream(at, "- --skip 0", bad.as_bytes()).ok();
@@ -159,7 +162,7 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
-fn damage_is_said_by_who_reads_and_by_who_writes() {
+fn readers_and_writers_report_corruption() {
     let (folder, _) = rows();
     let at = folder.path();
     stream(at, &format!("rows.csv --quiet {SPEC}"), b"");
@@ -174,15 +177,15 @@ fn damage_is_said_by_who_reads_and_by_who_writes() {
         let words: Vec<&str> = outcome.err.split_whitespace().collect();
         words.join(" ")
     };
-    for command in ["show state", "select state --id 0", "compare state"] {
-        let said = warned(&run_in(at, command));
+    for command in ["show state", "select state --model-id 1", "compare state"] {
+        let warnings = warned(&run_in(at, command));
         assert!(
-            said.contains("generation-000003 is read instead"),
-            "{command:?}: {said}"
+            warnings.contains("generation-000003 is read instead"),
+            "{command:?}: {warnings}"
         );
     }
-    let said = warned(&stream(at, "rows.csv", b""));
-    has(&said, "moved to state/generation-000004.damaged");
+    let warnings = warned(&stream(at, "rows.csv", b""));
+    has(&warnings, "moved to state/generation-000004.damaged");
     let again = std::fs::read(at.join("state/generation-000004/front.parquet")).expect("a front");
     assert_eq!(again, front);
     assert_eq!(warned(&run_in(at, "show state")), "");

@@ -1,4 +1,4 @@
-//! `tune` as a person runs it.
+//! Runs `tune` as a user does.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,17 +8,17 @@ use tempfile::TempDir;
 
 use crate::{Outcome, has, run_in, words};
 
-const GUIDE: &str = include_str!("../../../../docs/tune.md");
+const GUIDE: &str = include_str!("../../../../docs/how-to/tune.md");
 
-/// A search of some tenths of a second.
+/// A search that takes some tenths of a second.
 const SMALL: &str =
-    "demo(rows=2000) --sensitive sex --points 40 --set max-steps=8 --set holes=4 --quiet";
+    "demo(rows=2000) --sensitive sex --models 40 --set max-steps=8 --set holes=4 --quiet";
 
 fn tune(folder: &Path, more: &str) -> Outcome {
     run_in(folder, &format!("tune {SMALL} {more}"))
 }
 
-/// The text with a dash for every time that its table says.
+/// Replaces every time in the table of a text by a dash.
 fn timeless(text: &str) -> String {
     let mut column = None;
     let mut out = String::new();
@@ -39,14 +39,14 @@ fn timeless(text: &str) -> String {
     out
 }
 
-/// What the guide shows is what its command says, and the command that it ends with gives the front that
-/// was judged.
+/// The guide shows the output of its command, and the printed command computes the front that was
+/// compared.
 #[test]
-fn the_guide_shows_what_is_said() {
+fn the_guide_shows_the_actual_output() {
     let folder = TempDir::new().expect("a folder");
     let (_, rest) = GUIDE.split_once("```sh\n").expect("a command");
     let (command, rest) = rest.split_once("```").expect("its end");
-    let (_, rest) = rest.split_once("```text\n").expect("what it says");
+    let (_, rest) = rest.split_once("```text\n").expect("its output");
     let (shown, _) = rest.split_once("```").expect("its end");
     let typed = command.replace("\\\n", "");
     let typed = typed.strip_prefix("fairfront ").expect("the command");
@@ -55,7 +55,7 @@ fn the_guide_shows_what_is_said() {
     assert_eq!(
         timeless(shown),
         timeless(&outcome.out),
-        "docs/tune.md shows something else"
+        "docs/how-to/tune.md shows something else"
     );
 
     let last = outcome.out.lines().last().expect("a line");
@@ -70,12 +70,12 @@ fn the_guide_shows_what_is_said() {
     let models = models.filter(|row| &row[0] != "unmitigated");
     let accuracies = models.map(|row| row[column].parse::<f64>().expect("a number"));
     let best = accuracies.fold(0.0, f64::max);
-    let said = format!("has an accuracy of {best:.4}");
-    assert!(outcome.out.contains(&said), "{said}\n{}", outcome.out);
+    let words = format!("has an accuracy of {best:.4}");
+    assert!(outcome.out.contains(&words), "{words}\n{}", outcome.out);
 }
 
 #[test]
-fn numbers_are_kept_for_other_programs() {
+fn json_and_csv_contain_all_trials() {
     let folder = TempDir::new().expect("a folder");
     let tries = "--try anchors=false,true --try starts=0,2";
     let json = tune(folder.path(), &format!("{tries} --json"));
@@ -103,7 +103,7 @@ fn numbers_are_kept_for_other_programs() {
     let starts = format!("starts={}", starts.as_str().expect("a value"));
     assert!(command.iter().any(|word| *word == starts.as_str()));
 
-    // The order of flags and the number of threads change nothing; the file says the same.
+    // The order of flags and the number of threads do not matter; the file has the same values.
     let turned = "--try starts=0,2 --try anchors=false,true";
     let more = "--csv tried.csv --threads 1";
     let outcome = tune(folder.path(), &format!("{turned} {more}")).ok();
@@ -136,14 +136,14 @@ fn numbers_are_kept_for_other_programs() {
         }
         assert_eq!(row[8] == *"true", i == chosen);
     }
-    // It is not replaced without being told to.
+    // The file is not replaced without --force.
     tune(folder.path(), "--try runs=1,2 --csv tried.csv").fails(1, "--force");
 }
 
-/// Arguments after the small search's, the exit code, and words of the error.
+/// Additional arguments for the small search, the exit code, and words of the error.
 const WRONG: &[(&str, i32, &str)] = &[
     ("--try stpe=1,2", 2, "did you mean \"step\""),
-    ("--try step=", 2, "name the values"),
+    ("--try step=", 2, "the values are missing"),
     ("--try step=1,1.0", 2, "given twice"),
     ("--try step=1 --try step=2", 2, "given twice"),
     ("--try step=0,1", 2, "above 0"),
@@ -158,15 +158,11 @@ const WRONG: &[(&str, i32, &str)] = &[
         1,
         "the folder does not exist",
     ),
-    (
-        "--try runs=1,2 --max-seconds 1e-9",
-        1,
-        "no combination was run",
-    ),
+    ("--try runs=1,2 --max-seconds 1e-9", 1, "no trial finished"),
 ];
 
 #[test]
-fn wrong_usage_is_said_in_one_line() {
+fn wrong_usage_is_an_error_in_one_line() {
     let folder = TempDir::new().expect("a folder");
     for (more, code, words) in WRONG {
         let outcome = tune(folder.path(), more);
@@ -177,23 +173,24 @@ fn wrong_usage_is_said_in_one_line() {
             "{more:?}: {error}"
         );
     }
-    // Settings are those of one solver, and something is left to try.
+    // All settings must belong to one solver, and something must be left to try.
     let fixed =
-        "--solver trace --objective log_loss --objective disparate_impact(sex) --penalty 0.1";
+        "--solver trace --objective log_loss --objective score_covariance(sex) --penalty 0.1";
     let different = "--set stages=3 --try runs=1,2";
     for (more, words) in [(fixed, "--try"), (different, "--solver")] {
         run_in(&folder, &format!("tune demo(rows=2000) {more}")).fails(2, words);
     }
 }
 
-/// Ctrl-C keeps what is done, says what was not run, and chooses among the rest.
+/// Ctrl-C keeps the finished trials, reports those that were not run, and chooses among the
+/// finished ones.
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_what_is_done() {
+fn an_interrupt_keeps_the_results_so_far() {
     let folder = TempDir::new().expect("a folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
         .args(words(
-            "tune demo(rows=2000) --points 1000000 --csv tried.csv --set patience=0 \
+            "tune demo(rows=2000) --models 1000000 --csv tried.csv --set patience=0 \
                  --try max-steps=4,1000000,2000000",
         ))
         .current_dir(folder.path())
@@ -203,21 +200,21 @@ fn an_interrupt_keeps_what_is_done() {
         .expect("the command starts");
     let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let mut lines = lines.map(|line| line.expect("a line"));
-    let second = lines.find(|line| line.starts_with("run 2 of 3 (max-steps=1000000), round "));
+    let second = lines.find(|line| line.starts_with("trial 2 of 3 (max-steps=1000000), round "));
     let second = second.expect("a line of progress");
     has(&second, " s left");
     let kill = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.expect("kill runs").success());
-    // What is still said has to be taken, or the pipe is full.
+    // Read the remaining lines, so that the pipe does not fill up.
     lines.for_each(drop);
     let output = child.wait_with_output().expect("the command ends");
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).expect("text");
     assert_eq!(text.matches("  not run").count(), 2, "{text}");
-    has(&text, "Stopped: 2 combinations not run");
-    assert!(text.contains("Chosen: run 1") && text.contains("--set max-steps=4"));
+    has(&text, "Stopped early: 2 combinations not run");
+    assert!(text.contains("Chosen: trial 1") && text.contains("--set max-steps=4"));
     let csv = std::fs::read_to_string(folder.path().join("tried.csv")).expect("a file");
     let statuses: Vec<&str> = csv.lines().map(|l| l.split(',').nth(2).unwrap()).collect();
     assert_eq!(statuses, ["status", "done", "not-run", "not-run"]);

@@ -1,4 +1,4 @@
-//! `verify` as an auditor runs it.
+//! Runs `verify` as an auditor does.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn fitted(args: &str) -> TempDir {
 }
 
 fn small() -> TempDir {
-    fitted("demo(rows=900) --solver eps-fair --points 8")
+    fitted("demo(rows=900) --solver eps-fair --models 8")
 }
 
 fn verify(folder: &TempDir, args: &str) -> Outcome {
@@ -33,21 +33,21 @@ fn verify(folder: &TempDir, args: &str) -> Outcome {
 fn agrees(folder: &TempDir, args: &str) -> String {
     let outcome = verify(folder, args);
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
-    has(&outcome.out, "All agrees");
+    has(&outcome.out, " values agree: ");
     outcome.out
 }
 
-/// Exit code 1, with all of these words.
+/// Asserts that the exit code is 1 and that the output contains all of these words.
 fn refused(folder: &TempDir, args: &str, words: &[&str]) {
     let outcome = verify(folder, args);
-    let said = outcome.out + &outcome.err;
-    assert_eq!(outcome.code, 1, "{said}");
+    let printed = outcome.out + &outcome.err;
+    assert_eq!(outcome.code, 1, "{printed}");
     for word in words {
-        assert!(said.contains(word), "{word:?} is not in {said}");
+        assert!(printed.contains(word), "{word:?} is not in {printed}");
     }
 }
 
-/// Changes a run, so that its checksum is right again.
+/// Changes a run and updates its checksums.
 fn change(folder: &TempDir, change: impl FnOnce(&mut RunInfo, &mut FrontTable)) {
     let run = folder.path().join("run");
     let mut changed = Run::read(&run).expect("a run");
@@ -55,7 +55,7 @@ fn change(folder: &TempDir, change: impl FnOnce(&mut RunInfo, &mut FrontTable)) 
     write_run(&run, true, &mut changed).expect("a run");
 }
 
-/// Some loans with weights and a split column, written with another separator and missing values.
+/// Loans with weights and a split column, with another separator and missing values.
 fn loans() -> String {
     let mut text = String::from("approved;sex;race;age;job;w;part\n");
     for i in 0_u32..600 {
@@ -87,7 +87,7 @@ fn fitted_loans() -> TempDir {
 
 #[test]
 fn fresh_runs_agree() {
-    let out = agrees(&fitted("demo(rows=900)"), "");
+    let out = agrees(&fitted("demo(rows=900)"), "--verbose");
     for family in [
         "data",
         "encoding.json",
@@ -98,24 +98,24 @@ fn fresh_runs_agree() {
         "objectives, test rows",
         "measures, test rows",
         "counts, test rows",
-        "certificates",
-        "no point dominates",
+        "optimality proofs",
+        "no model dominates another",
     ] {
         assert!(out.contains(family), "{family}: {out}");
     }
-    let covariances = "demo(rows=900) --solver trace --points 60";
+    let covariances = "demo(rows=900) --solver trace --models 60";
     agrees(&fitted(covariances), "");
-    let of_sex = "--objective log_loss --objective disparate_impact(sex)";
+    let of_sex = "--objective log_loss --objective score_covariance(sex)";
     agrees(&fitted(&format!("{covariances} {of_sex}")), "");
-    let polished = "synthetic:2 --solver pf-smg --points 40 --polish";
+    let polished = "synthetic:2 --solver pf-smg --models 40 --polish";
     agrees(&fitted(polished), "");
     agrees(&small(), "demo(rows=900)");
 }
 
 #[test]
-fn the_folder_may_have_the_name_of_the_data() {
+fn the_folder_may_be_named_like_the_data_set() {
     let folder = TempDir::new().expect("a folder");
-    let args = "fit demo(rows=900) --solver eps-fair --points 4 --quiet";
+    let args = "fit demo(rows=900) --solver eps-fair --models 4 --quiet";
     let args = format!("{args} --out demo(rows=900)");
     run_in(&folder, &args).ok();
     let outcome = run_in(&folder, "verify demo(rows=900)");
@@ -123,14 +123,14 @@ fn the_folder_may_have_the_name_of_the_data() {
 }
 
 #[test]
-fn files_are_read_as_they_were() {
+fn files_are_read_with_the_options_of_the_run() {
     let folder = fitted_loans();
     agrees(&folder, "");
     let moved = folder.path().join("elsewhere.csv");
     std::fs::rename(folder.path().join("loans.csv"), moved).expect("a file");
     refused(&folder, "", &["loans.csv", "verify run FILE"]);
     agrees(&folder, "elsewhere.csv");
-    // The same rows cut in two, from a file and standard input.
+    // The same rows in two parts, from a file and from standard input.
     let text = loans();
     let lines: Vec<&str> = text.lines().collect();
     let (start, end) = (lines[..200].join("\n"), lines[200..].join("\n"));
@@ -150,7 +150,7 @@ fn files_are_read_as_they_were() {
 }
 
 #[test]
-fn a_run_of_standard_input_says_what_to_do() {
+fn a_run_on_standard_input_needs_a_file() {
     let folder = TempDir::new().expect("a folder");
     let args = format!("fit - {OF_LOANS} --quiet --out run");
     feed(&folder, &args, loans().as_bytes()).ok();
@@ -160,7 +160,7 @@ fn a_run_of_standard_input_says_what_to_do() {
 }
 
 #[test]
-fn other_data_are_told() {
+fn other_data_are_detected() {
     let folder = fitted_loans();
     let changed = loans().replacen(";F;a;20;", ";F;a;21;", 1);
     assert_ne!(changed, loans());
@@ -191,7 +191,7 @@ fn other_data_are_told() {
     refused(
         &folder,
         "demo(rows=901)",
-        &["the run has ", " rows, these are "],
+        &["the run has ", " rows, the data have "],
     );
     assert_eq!(verify(&folder, "demo(row=1)").code, 2);
 }
@@ -208,7 +208,7 @@ fn changed_numbers_are_named() {
             .expect("a column");
         front.columns[at][2] = Some(0.99);
     });
-    let words = ["measures, test rows: point 2, test.accuracy: stored 0.99, recomputed"];
+    let words = ["measures, test rows: model 3, test.accuracy: stored 0.99, recomputed"];
     refused(&folder, "", &words);
     let json = verify(&folder, "--json").out;
     let json: Value = serde_json::from_str(&json).expect("JSON");
@@ -225,7 +225,7 @@ fn changed_numbers_are_named() {
     refused(
         &folder,
         "",
-        &["objectives, training rows: point 1, objective."],
+        &["objectives, training rows: model 2, objective."],
     );
 
     let folder = small();
@@ -233,12 +233,12 @@ fn changed_numbers_are_named() {
     refused(
         &folder,
         "",
-        &["objectives, training rows: point 1, objective."],
+        &["objectives, training rows: model 2, objective."],
     );
 
     let folder = small();
     change(&folder, |_, front| front.params[3][2] = f64::NAN);
-    refused(&folder, "", &["point 3: parameter 2 is NaN"]);
+    refused(&folder, "", &["model 4: parameter 2 is NaN"]);
 
     let folder = small();
     change(&folder, |info, _| info.unmitigated.params[0] += 1e-3);
@@ -259,42 +259,42 @@ fn changed_numbers_are_named() {
             .columns
             .iter_mut()
             .for_each(|c| c.truncate(c.len() - 1));
-        info.points += 1;
+        info.models += 1;
     });
-    refused(&folder, "", &["run.json: points"]);
+    refused(&folder, "", &["run.json: models"]);
 }
 
 #[test]
-fn a_point_that_another_dominates_is_named() {
+fn a_dominated_model_is_named() {
     let folder = small();
     change(&folder, |info, front| {
         let mut worse = front.params[0].clone();
         *worse.last_mut().expect("an intercept") += 3.0;
         front.params.push(worse);
         front.columns.iter_mut().for_each(|c| c.push(c[0]));
-        info.points += 1;
+        info.models += 1;
     });
     refused(
         &folder,
         "",
         &[
-            "is dominated by point",
+            "is dominated by model",
             "in the objectives on training rows",
         ],
     );
 }
 
 #[test]
-fn damaged_folders_are_told() {
-    // The front of another time: not what the run wrote, but what differs is said all the same.
+fn corrupted_folders_are_detected() {
+    // A front that the run did not write: its differences are still reported.
     let folder = small();
     let path = folder.path().join("run/run.json");
     let before = std::fs::read(&path).expect("a file");
     change(&folder, |_, front| front.columns[0][0] = Some(7.0));
     std::fs::write(&path, &before).expect("a file");
     let words = [
-        "not the file that the run wrote",
-        "point 0, objective.log_loss: stored 7",
+        "the file is not the one that the run wrote",
+        "model 1, objective.log_loss: stored 7",
     ];
     refused(&folder, "", &words);
 
@@ -302,9 +302,9 @@ fn damaged_folders_are_told() {
     let run = folder.path().join("run");
     let whole = std::fs::read(run.join("front.parquet")).expect("a file");
     std::fs::write(run.join("front.parquet"), &whole[..whole.len() / 2]).expect("a file");
-    refused(&folder, "", &["front.parquet: the file is damaged"]);
+    refused(&folder, "", &["front.parquet: the file is corrupted"]);
     std::fs::remove_file(run.join("front.parquet")).expect("a file");
-    refused(&folder, "", &["front.parquet: it cannot be read"]);
+    refused(&folder, "", &["front.parquet: the file cannot be read"]);
     std::fs::write(run.join("front.parquet"), whole).expect("a file");
     agrees(&folder, "");
 
@@ -318,24 +318,24 @@ fn damaged_folders_are_told() {
         &folder,
         "",
         &[
-            "encoding.json: it is not the file that the run wrote; numeric.",
+            "encoding.json: the file is not the one that the run wrote; numeric.",
             ".shift: stored 1",
         ],
     );
     std::fs::remove_file(run.join("encoding.json")).expect("a file");
-    refused(&folder, "", &["encoding.json: it cannot be read"]);
+    refused(&folder, "", &["encoding.json: the file cannot be read"]);
 
     let text = String::from_utf8(before.clone()).expect("text");
-    let other = text.replacen("\n  \"points\": ", "\n  \"points\": 1", 1);
+    let other = text.replacen("\n  \"models\": ", "\n  \"models\": 1", 1);
     std::fs::write(run.join("run.json"), other).expect("a file");
     let words = [
-        "run.json: the file was changed after it was written",
-        "; points: stored 1",
+        "run.json: the checksum does not match the content, so the file was changed",
+        "; models: stored 1",
     ];
     refused(&folder, "", &words);
 
     std::fs::write(run.join("run.json"), &before[..before.len() / 2]).expect("a file");
-    refused(&folder, "", &["run.json: the file is damaged"]);
+    refused(&folder, "", &["run.json: the file is corrupted"]);
     std::fs::remove_file(run.join("run.json")).expect("a file");
     refused(&folder, "", &["no run.json in it"]);
 }
@@ -357,8 +357,8 @@ fn threads_change_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Whatever the bytes are, there is an answer. Numbers stay as long as they are, so that no edit
-    /// asks for a billion rows.
+    /// Edits never cause a panic. They keep the length of numbers, so that none requests a billion
+    /// rows.
     #[test]
     fn no_edit_panics(
         file in 0_usize..3,

@@ -34,11 +34,11 @@ impl Labels {
 
 /// The cells that rows are sorted into: by the groups of an attribute, by label, by both or by neither.
 ///
-/// Sums are ordered by label and then by group. A row takes part if its group is known, whatever its label;
-/// the weights of a pass count such rows by label (positive first) and group.
+/// Sums are ordered by label and then by group. A row takes part if its group is known, regardless
+/// of its label; the weights of a pass count such rows by label (positive first) and group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cells {
-    /// The attribute whose groups are told apart; all rows are one group without it.
+    /// The attribute whose groups make cells; without it, all rows are one group.
     pub attribute: Option<usize>,
     /// The labels that count.
     pub labels: Labels,

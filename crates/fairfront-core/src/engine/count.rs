@@ -4,18 +4,18 @@ use super::{Engine, Map, Over, Pass, Wanted};
 use crate::predictor::Columns;
 use crate::{Error, Points};
 
-/// Rows by group and label.
+/// Number and weight of rows by group and label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
-    /// Of each group the rows labeled negative and those labeled positive.
+    /// For each group, the number of rows labeled negative and of those labeled positive.
     pub rows: Vec<[u64; 2]>,
     /// The weights of the same rows.
     pub weights: Vec<[f64; 2]>,
 }
 
 impl Counts {
-    /// Counts the rows of each group of an attribute; all rows are one group without it. Rows of unknown group
-    /// are left out.
+    /// Counts the rows of each group of an attribute; without an attribute, all rows are one group.
+    /// Rows of unknown group are left out.
     pub fn of(engine: &dyn Engine, attribute: Option<usize>) -> Result<Self, Error> {
         let sums = engine.sum(&Pass {
             map: Map::Columns(Columns),
@@ -24,7 +24,7 @@ impl Counts {
             over: Over::All,
         })?;
         let n_groups = sums.len() / 4;
-        // Positive first.
+        // Sums have the positive label first.
         let pairs = |sums: &[f64]| -> Vec<[f64; 2]> {
             (0..n_groups)
                 .map(|g| [sums[n_groups + g], sums[g]])
@@ -40,7 +40,7 @@ impl Counts {
         })
     }
 
-    /// Rows of a group with this label, or with any.
+    /// Number of rows of a group with this label, or with any label.
     pub fn of_label(&self, group: usize, label: Option<f64>) -> u64 {
         let [negative, positive] = self.rows[group];
         match label {

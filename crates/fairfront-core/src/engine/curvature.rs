@@ -5,9 +5,9 @@ use super::pass::Form;
 /// Sums over rows of a loss, its slopes and its curvatures.
 pub(super) struct SecondOrderSums {
     pub(super) value: f64,
-    /// One entry more than there are parameters: a feature without a parameter.
+    /// One entry more than there are parameters, for features without a parameter.
     gradient: Vec<f64>,
-    /// (n + 1)², each pair of features in one of its two places; or the diagonal.
+    /// (n + 1)² numbers, each pair of features in one of its two places; or the diagonal.
     hessian: Vec<f64>,
     form: Form,
 }
@@ -67,7 +67,8 @@ impl SecondOrderSums {
         self.hessian[intercept * n + intercept] += curvature;
     }
 
-    /// A category is 1 or 0, so that its product with the constant 1 is its square.
+    /// Adds the products of categories with the intercept. A category is 1 or 0, so its product
+    /// with the constant 1 is its square.
     pub(super) fn add_constants(&mut self, n_numeric: usize) {
         let n = self.gradient.len();
         let intercept = n - 2;

@@ -1,19 +1,21 @@
-//! Log losses of probabilities as functions of slope and intercept, to second order: the sums of calibrations.
+//! Log losses of probabilities as functions of slope and intercept, to second order: the sums for
+//! calibration.
 
-use crate::lanes::{Real, vectorised};
+use crate::lanes::{Real, vectorized};
 use crate::predictor::Rows;
 
-/// Sums per point: Σ w u, Σ w u², Σ w of rows on the wrong side, the loss, its derivatives by slope and intercept,
-/// its second derivatives by the slope twice, by both, and by the intercept twice, and the negative and the positive
-/// rows with a weight above 0.
+/// Number of sums per point: Σ w u, Σ w u², Σ w of rows on the wrong side, the loss, its
+/// derivatives with respect to slope and intercept, its second derivatives (slope twice, both,
+/// intercept twice), and the numbers of negative and of positive rows with a weight above 0.
 pub(super) const N_SUMS: usize = 11;
 
-/// Where the loss is expanded: probabilities are 1/(1 + e^(−(a u + b))) with u = (φ − center) · scale.
+/// The place at which the loss is expanded: probabilities are 1/(1 + e^(−(a u + b))) with u = (φ −
+/// center) · scale.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LogOdds {
     /// Subtracted from the score.
     pub center: f64,
-    /// Multiplies the rest.
+    /// Multiplies the difference.
     pub scale: f64,
     /// a.
     pub slope: f64,
@@ -21,7 +23,7 @@ pub struct LogOdds {
     pub intercept: f64,
 }
 
-/// The same for W points side by side.
+/// [`LogOdds`] for W points side by side.
 #[derive(Clone, Copy)]
 pub(super) struct LogOddsLanes<const W: usize> {
     pub(super) center: [f64; W],
@@ -46,8 +48,9 @@ impl<const W: usize> LogOddsLanes<W> {
     }
 }
 
-vectorised! {
-    /// Adds the sums of a tile. `targets` are the probabilities that negative and positive rows should have.
+vectorized! {
+    /// Adds the sums of a tile. `targets` are the target probabilities of negative and positive
+    /// rows.
     pub(super) fn expand<const W: usize>(
         rows: &Rows<'_>,
         scores: &[[f64; W]],

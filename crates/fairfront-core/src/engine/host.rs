@@ -9,17 +9,17 @@ use super::{BothSides, Nearest, Sampler, Strata};
 use crate::lanes::LANES;
 use crate::{Error, RowBlock, RowSource, Schema};
 
-/// Blocks of rows that are summed together before their sums are added, in order: part of the meaning of a
-/// pass, since the order of additions decides the last bits.
+/// Number of blocks of rows that one task sums before the sums of tasks are added in order. It is
+/// part of the definition of a pass, since the order of additions determines the last bits.
 pub const BLOCKS_PER_TASK: usize = 4;
-/// Tasks whose sums are kept until they are added.
+/// Number of tasks whose sums are kept until they are added.
 const TASKS_AT_ONCE: usize = 64;
 
-/// Threads of this machine over rows in blocks: what an [`Engine`](super::Engine) on rows in memory or in a
-/// file hands its passes to.
+/// Runs passes over rows in blocks on the threads of this machine, for an [`Engine`](super::Engine)
+/// with rows in memory or in a file.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// Row numbers by stratum, made when a sample is first asked for: 4 bytes per row and kind of strata.
+    /// Row numbers by stratum, computed for the first sample: 4 bytes per row and kind of strata.
     samplers: Mutex<HashMap<Strata, Arc<Sampler>>>,
 }
 
@@ -55,7 +55,7 @@ impl Host {
     }
 }
 
-/// The ranges of points that are worked on side by side; one empty range if there are none.
+/// The ranges of points that are processed side by side; one empty range if there are no points.
 fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
     let starts = (0..n_points.max(1)).step_by(LANES);
     starts
@@ -63,7 +63,7 @@ fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
         .collect()
 }
 
-/// The sums of a pass over rows that are at hand, without threads: one task.
+/// The sums of a pass over the given blocks, without threads: one task.
 pub(super) fn sum_of_blocks(
     pass: &Pass<'_>,
     schema: &Schema,
@@ -131,7 +131,7 @@ mod tests {
             numeric: named(&["a", "b", "c"]),
             categorical: vec![CategoricalFeature {
                 column: "d".into(),
-                levels: named(&["x", "y", "z"]),
+                categories: named(&["x", "y", "z"]),
             }],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
             n_outputs: 1,
@@ -171,7 +171,8 @@ mod tests {
         key: [1, 2],
     };
 
-    /// Sums in single precision, of a sample and of all rows, and those of the same rows in double precision.
+    /// Sums in single precision, over a sample and over all rows, compared with those of the same
+    /// rows in double precision.
     #[test]
     fn single_precision_is_close_to_double() {
         let rows = table(4_000);
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    /// One pass for all points gives the gradients that a pass with unit slopes gives.
+    /// One pass for all points gives the same gradients as a pass with unit slopes.
     #[test]
     fn linear_sums_are_pulled_back_unit_slopes() {
         let rows = table(3_000);

@@ -1,21 +1,21 @@
 //! The inner loops: rows of a tile times W points side by side.
 //!
-//! Every lane does the same operations in the same order whatever W is, so that a point's sums do not depend
-//! on how many others are computed with it.
+//! Every lane performs the same operations in the same order for any W, so that a point's sums do
+//! not depend on the number of points computed with it.
 
 #![expect(
     clippy::inline_always,
-    reason = "these must be compiled with the instruction set of their callers"
+    reason = "these must be compiled for the instruction set of their callers"
 )]
 
 use super::cell::NOWHERE;
-use crate::lanes::{Real, sigmoid_minus, softplus_minus, vectorised};
+use crate::lanes::{Real, sigmoid_minus, softplus_minus, vectorized};
 use crate::predictor::Rows;
 
-/// Rows whose scores for a single point are summed side by side.
+/// Number of rows whose scores for a single point are summed side by side.
 const ROWS_AS_LANES: usize = 8;
 
-vectorised! {
+vectorized! {
     /// Scores that are linear in the columns. `params` are numeric coefficients, those of categories, the
     /// intercept and a row of zeros.
     pub(crate) fn scores<const W: usize, T: Real>(rows: &Rows, params: &[[T; W]], scores: &mut [[T; W]]) {
@@ -25,7 +25,7 @@ vectorised! {
             while first < rows.len() {
                 let n = ROWS_AS_LANES.min(rows.len() - first);
                 let mut sums = [intercept[0]; ROWS_AS_LANES];
-                // Rows beyond the last are computed as the last, and forgotten.
+                // Rows past the last one repeat it; their results are discarded.
                 let row = |r: usize| first + r.min(n - 1);
                 let numeric: [&[f64]; ROWS_AS_LANES] = std::array::from_fn(|r| rows.numeric(row(r)));
                 for (j, coefficient) in params[..numeric[0].len()].iter().enumerate() {
@@ -65,8 +65,8 @@ vectorised! {
     }
 }
 
-vectorised! {
-    /// Makes NaN of the lanes with a score that is not finite.
+vectorized! {
+    /// Sets lanes with a score that is not finite to NaN.
     pub(super) fn spoil<const W: usize, T: Real>(scores: &[[T; W]], spoiled: &mut [T; W]) {
         let mut sums = *spoiled;
         for score in scores {
@@ -78,7 +78,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     /// Adds Σ slope · ∂φ/∂x for scores that are linear in the columns.
     pub(crate) fn pull_back<const W: usize, T: Real>(
         rows: &Rows,
@@ -90,7 +90,7 @@ vectorised! {
         let mut total = [T::ZERO; W];
         let mut fours = slopes.chunks_exact(4);
         let mut first = 0;
-        // Four rows at a time share the loads and stores of the sums that every row adds to.
+        // Four rows at a time share loads and stores of the sums that every row adds to.
         for four in fours.by_ref() {
             let z = [0, 1, 2, 3].map(|i| rows.numeric(first + i));
             for (j, gradient) in gradients[..z[0].len()].iter_mut().enumerate() {
@@ -129,7 +129,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn add_by_cell<const W: usize, T: Real>(
         cells: &[usize],
         weights: &[f64],
@@ -147,7 +147,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn add_from_cell<const W: usize, T: Real>(
         cells: &[usize],
         weights: &[f64],
@@ -165,7 +165,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn decisions<const W: usize, T: Real>(
         scores: &[[T; W]],
         factor: f64,
@@ -180,7 +180,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn steps<const W: usize, T: Real>(scores: &[[T; W]], out: &mut [[T; W]]) {
         for (score, out) in scores.iter().zip(out) {
             for p in 0..W {
@@ -190,7 +190,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn losses<const W: usize, T: Real>(
         labels: &[f64],
         scores: &[[T; W]],
@@ -205,7 +205,7 @@ vectorised! {
     }
 }
 
-/// smooth-min(0, s): s below −μ, 0 above μ, a parabola between.
+/// smooth-min(0, s): s below −μ, 0 above μ, a parabola in between.
 #[inline(always)]
 fn smooth_min<T: Real>(s: T, mu: T) -> T {
     let d = s - mu;
@@ -224,7 +224,7 @@ fn smooth_min_slope<T: Real>(s: T, mu: T) -> T {
     if s > mu { T::ZERO } else { low }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn shortfalls<const W: usize, T: Real>(
         scores: &[[T; W]],
         sign: f64,
@@ -240,7 +240,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn add_by_decision<const W: usize, T: Real>(
         decisions: &[[T; W]],
         factor: f64,
@@ -256,7 +256,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn add_by_loss<const W: usize, T: Real>(
         labels: &[f64],
         scores: &[[T; W]],
@@ -272,7 +272,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     pub(super) fn add_by_shortfall<const W: usize, T: Real>(
         scores: &[[T; W]],
         sign: f64,
@@ -289,9 +289,9 @@ vectorised! {
     }
 }
 
-vectorised! {
-    /// Losses of rows of one weight: the product of 1 + e^(−|m|), and the sum of what is linear in m. One
-    /// logarithm then serves all rows of a tile.
+vectorized! {
+    /// Losses of rows with the same weight: the product of 1 + e^(−|m|), and the sum of the terms
+    /// that are linear in m. All rows of a tile then need only one logarithm.
     pub(super) fn multiply_losses<const W: usize, T: Real>(
         labels: &[f64],
         scores: &[[T; W]],
@@ -312,8 +312,9 @@ vectorised! {
     }
 }
 
-vectorised! {
-    /// The same, and the slopes of the rows by their scores.
+vectorized! {
+    /// Does the same as `multiply_losses`, and adds the slopes of the rows with respect to their
+    /// scores.
     pub(super) fn multiply_losses_and_add_slopes<const W: usize, T: Real>(
         labels: &[f64],
         weight: f64,
@@ -341,8 +342,8 @@ vectorised! {
     }
 }
 
-vectorised! {
-    /// Adds the slopes of weighted losses of all rows by their scores.
+vectorized! {
+    /// Adds the slopes of weighted losses of all rows with respect to their scores.
     pub(super) fn add_loss_slopes<const W: usize, T: Real>(
         labels: &[f64],
         weights: &[f64],
@@ -359,7 +360,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+vectorized! {
     /// w · s, w · s′ and w · s″ of the loss of each row, for one point.
     pub(super) fn expand_losses(
         labels: &[f64],

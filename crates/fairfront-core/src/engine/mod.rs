@@ -1,10 +1,10 @@
 //! Passes over rows, described as data, and the code that runs them.
 //!
-//! An [`Engine`] has rows and nothing else passes over them. A [`Pass`] says which sums are wanted: of
-//! which statistics ([`Statistics`]), in which cells of rows ([`Cells`]), for which points. Every pass
-//! results in one vector of sums. Sums are made per block of rows and added in the order of the blocks, so
-//! that they do not depend on threads. A pass that holds no statistics and no predictor of the caller's own
-//! can be serialized and run elsewhere.
+//! An [`Engine`] holds rows, and only engines pass over them. A [`Pass`] describes the requested
+//! sums: the statistics ([`Statistics`]), the cells of rows ([`Cells`]) and the points. The result
+//! of a pass is one vector of sums. Sums are computed per task (a few blocks of rows) and added in
+//! order, so that they do not depend on threads. A pass without the caller's own statistics or
+//! predictor can be serialized and run elsewhere.
 
 mod cell;
 mod count;
@@ -32,16 +32,17 @@ pub use sample::{Sample, Strata};
 use crate::objective::Output;
 use crate::{Error, Lanes, Rows, Schema};
 
-/// Everything that passes over rows: threads in memory, and whatever else holds rows.
+/// Computes passes over rows, on threads in memory or wherever else rows are held.
 pub trait Engine: Send + Sync {
     /// The meaning of the numbers in a row.
     fn schema(&self) -> &Schema;
     /// Number of rows.
     fn n_rows(&self) -> u64;
-    /// The sums that a pass asks for, over all rows or over the rows of a sample. The layout is that of
-    /// [`Wanted`].
+    /// The sums that a pass requests, over all rows or over a sample. [`Wanted`] defines the
+    /// layout.
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error>;
-    /// For each point the rows nearest to the threshold: with a score of at least 0, and the others.
+    /// For each point, the rows nearest to the threshold: those with a score of at least 0, and the
+    /// others.
     fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error>;
 }
 
@@ -49,14 +50,14 @@ pub trait Engine: Send + Sync {
 #[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub enum Statistics<'a> {
-    /// The output of each row, summed by cell: every engine can do this.
+    /// The output of each row, summed by cell. Every engine can compute this.
     ByCell {
         /// The function of the score.
         output: Output,
         /// The cells.
         cells: Cells,
     },
-    /// Statistics of the caller's own, which run on the host.
+    /// The caller's own statistics, which run on the host.
     #[serde(skip)]
     Own(&'a dyn OwnStatistics),
 }
@@ -70,7 +71,7 @@ impl Statistics<'_> {
         }
     }
 
-    /// Number of weights: those of groups by label, or one of all rows that take part.
+    /// Number of weights: one per group and label, or one for all rows that take part.
     pub fn n_weights(&self, schema: &Schema) -> usize {
         match self {
             Self::ByCell { cells, .. } => 2 * cells.n_groups(schema),
@@ -86,7 +87,8 @@ impl Statistics<'_> {
         }
     }
 
-    /// Whether every statistic is linear in the score, so that a linear predictor needs no rows for means.
+    /// Whether every statistic is linear in the score, so that means of a linear predictor need no
+    /// rows.
     pub fn are_linear(&self) -> bool {
         match self {
             Self::ByCell { output, .. } => *output == Output::Score,
@@ -95,7 +97,7 @@ impl Statistics<'_> {
     }
 }
 
-/// Statistics that no description covers, as those that call other programs.
+/// Statistics that cannot be described as data, such as those that call other programs.
 ///
 /// A row counts with its weight, and only if it takes part.
 pub trait OwnStatistics: Send + Sync {
@@ -105,8 +107,8 @@ pub trait OwnStatistics: Send + Sync {
     fn weight(&self, rows: &Rows) -> f64;
     /// Adds Σ w · s over the rows, for each point; `sums` has [`OwnStatistics::n_means`] entries.
     fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) -> Result<(), Error>;
-    /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k]` times the derivative of
-    /// s\[k\] by the row's score.
+    /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k]` times the
+    /// derivative of s\[k\] with respect to the row's score.
     fn pull_back(
         &self,
         rows: &Rows,
@@ -114,7 +116,7 @@ pub trait OwnStatistics: Send + Sync {
         slopes: &[Lanes],
         out: &mut [Lanes],
     ) -> Result<(), Error>;
-    /// Both at once, if that is cheaper than one after the other.
+    /// Does both at once, if that is cheaper than one after the other.
     fn add_sums_and_slopes(
         &self,
         rows: &Rows,
@@ -130,8 +132,8 @@ pub trait OwnStatistics: Send + Sync {
     fn are_linear(&self) -> bool {
         false
     }
-    /// The attribute whose groups are compared, and the label of the rows they are compared on if only one
-    /// counts.
+    /// The attribute whose groups are compared, and the label of the compared rows if only one
+    /// label counts.
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         None
     }

@@ -1,4 +1,4 @@
-//! The rows whose scores are nearest to the threshold: what moving a threshold needs to know.
+//! The rows whose scores are nearest to the threshold, for moving thresholds.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,18 +12,19 @@ use crate::lanes::LANES;
 use crate::predictor::{Rows, TILE_ROWS};
 use crate::{BLOCK_ROWS, Error, Points, RowSource};
 
-/// Tasks whose rows are kept until they are merged.
+/// Number of tasks whose rows are kept until they are merged.
 const TASKS_AT_ONCE: usize = 8;
 
-/// A pass that finds rows instead of sums: for each point those whose scores are nearest to 0, on either side.
+/// A pass that finds rows instead of sums: for each point, those whose scores are nearest to 0, on
+/// either side.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct Nearest<'a> {
-    /// How rows get their scores.
+    /// The map from rows to scores.
     pub map: Map<'a>,
     /// The points.
     pub points: Cow<'a, Points>,
-    /// Rows on each side, at most.
+    /// The largest number of rows on each side.
     pub most: usize,
 }
 
@@ -36,7 +37,7 @@ pub struct NearRows {
     pub positive: Vec<bool>,
     /// Their weights.
     pub weights: Vec<f64>,
-    /// For each attribute their groups.
+    /// For each attribute, their groups.
     pub groups: Vec<Vec<u32>>,
 }
 
@@ -51,7 +52,7 @@ fn order(a: &Scored, b: &Scored) -> Ordering {
     (a.0.abs().total_cmp(&b.0.abs())).then(a.1.cmp(&b.1))
 }
 
-/// Leaves the nearest rows, in any order.
+/// Keeps only the nearest rows, in any order.
 fn cut(rows: &mut Vec<Scored>, most: usize) {
     if rows.len() > most {
         rows.select_nth_unstable_by(most, order);
@@ -133,7 +134,7 @@ impl Nearest<'_> {
     }
 }
 
-/// Rows with what decides about measures, the nearest first.
+/// Rows with the labels, weights and groups that determine measures, the nearest first.
 fn facts(rows: &dyn RowSource, mut nearest: Vec<Scored>) -> Result<NearRows, Error> {
     nearest.sort_unstable_by(order);
     let n = nearest.len();
@@ -143,7 +144,7 @@ fn facts(rows: &dyn RowSource, mut nearest: Vec<Scored>) -> Result<NearRows, Err
         weights: vec![0.0; n],
         groups: vec![vec![0; n]; rows.schema().attributes.len()],
     };
-    // Block by block, each once.
+    // Read each block once.
     let mut places: Vec<usize> = (0..n).collect();
     places.sort_unstable_by_key(|place| nearest[*place].1);
     let block_of = |place: usize| nearest[place].1 as usize / BLOCK_ROWS;

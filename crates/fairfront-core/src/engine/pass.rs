@@ -9,19 +9,19 @@ use super::{Cells, Labels, Sample, Statistics};
 use crate::predictor::{Columns, Predictor};
 use crate::{Error, Points, RowBlock, Schema};
 
-/// How rows get their scores.
+/// The map from rows to scores.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub enum Map<'a> {
     /// Linear in the encoded columns.
     Columns(Columns),
-    /// A predictor of the caller's own, which runs on the host.
+    /// The caller's own predictor, which runs on the host.
     #[serde(skip)]
     Own(&'a dyn Predictor),
 }
 
 impl<'a> Map<'a> {
-    /// The map of a predictor: described if it can be.
+    /// The map of a predictor, as data if possible.
     pub fn of(predictor: &'a dyn Predictor) -> Self {
         match predictor.as_columns() {
             Some(columns) => Self::Columns(columns),
@@ -38,16 +38,16 @@ impl<'a> Map<'a> {
     }
 }
 
-/// Which second derivatives are wanted.
+/// The requested second derivatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// All of them.
     Dense,
-    /// Those by one parameter twice.
+    /// Only the diagonal.
     Diagonal,
 }
 
-/// The sums that a pass makes.
+/// The sums that a pass computes.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub enum Wanted<'a> {
@@ -57,18 +57,19 @@ pub enum Wanted<'a> {
         /// The statistics.
         statistics: Cow<'a, [Statistics<'a>]>,
     },
-    /// For each point Σ slope · ∂s/∂x over all statistics: one number per parameter.
+    /// For each point, Σ slope · ∂s/∂x over all statistics: one number per parameter.
     Gradients {
         /// The statistics.
         statistics: Cow<'a, [Statistics<'a>]>,
-        /// For each point the slopes by each sum.
+        /// For each point, the slope with respect to each sum.
         slopes: Cow<'a, [f64]>,
     },
-    /// For each point the sums of one statistic and its gradient with slopes that are known before.
+    /// For each point, the sums of one statistic and its gradient, with slopes that are known in
+    /// advance.
     Both {
         /// The statistic.
         statistic: Statistics<'a>,
-        /// For each point the slopes by each sum.
+        /// For each point, the slope with respect to each sum.
         slopes: Cow<'a, [f64]>,
     },
     /// For a linear map, the sums of a statistic that is the score itself, as functions of the parameters: the
@@ -77,42 +78,43 @@ pub enum Wanted<'a> {
         /// The cells of the statistic.
         cells: Cells,
     },
-    /// At each point the sum of the losses of all rows ([`Output::Loss`](crate::Output::Loss)), its gradient
-    /// and its second derivatives, for a linear map: value, one number per parameter, then row by row a matrix
-    /// in which each pair of parameters stands in one of its two places, or the diagonal.
+    /// At each point, for a linear map, the sum of the losses of all rows
+    /// ([`Output::Loss`](crate::Output::Loss)), its gradient and its second derivatives. The layout
+    /// is the value, one number per parameter, then the diagonal or a matrix, row by row. In the
+    /// matrix, the number of each pair of parameters is in one of its two places.
     Curvature {
-        /// Which second derivatives.
+        /// The requested second derivatives.
         form: Form,
     },
-    /// Rows by label (positive first) and group of an attribute, and then their weights; all rows are one group
-    /// without an attribute.
+    /// Number of rows by label (positive first) and group of an attribute, then their weights.
+    /// Without an attribute, all rows are one group.
     Counts {
         /// The attribute.
         attribute: Option<usize>,
     },
-    /// For each point sums over the log losses of probabilities, as a function of slope and intercept: Σ w u,
-    /// Σ w u², the weight of rows on the wrong side of a score of 0, the loss, its derivatives by slope and
-    /// intercept, its second derivatives by the slope twice, by both, and by the intercept twice, and the negative
-    /// and the positive rows with a weight above 0.
+    /// For each point, sums for the log loss of probabilities as a function of slope and intercept:
+    /// Σ w u, Σ w u², the weight of rows on the wrong side of a score of 0, the loss, its
+    /// derivatives with respect to slope and intercept, its second derivatives (slope twice, both,
+    /// intercept twice), and the numbers of negative and of positive rows with a weight above 0.
     Expansion {
-        /// Where each point is expanded.
+        /// The slope and intercept at which the loss is expanded, for each point.
         at: Cow<'a, [LogOdds]>,
-        /// The probabilities that negative and positive rows should have.
+        /// The target probabilities of negative and positive rows.
         targets: [f64; 2],
     },
-    /// For each label (positive first) the weight, Σ w · ‖∂φ/∂x‖ without a constant term, and for each point
-    /// Σ w · (sum of the sizes of the terms that a score is the sum of).
+    /// For each label (positive first), the weight and Σ w · ‖∂φ/∂x‖ without a constant term; for
+    /// each point, Σ w · (sum of the absolute values of the terms of a score).
     Sizes,
 }
 
-/// The rows of a pass, and how precisely its statistics and their gradients are summed.
+/// The rows of a pass, and the precision of the sums of statistics and their gradients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Over {
     /// All rows, in double precision.
     All,
-    /// All rows, in single precision: half the time, and enough to steer a descent by.
+    /// All rows, in single precision: takes half the time and is precise enough to guide a descent.
     AllRoughly,
-    /// A sample, in single precision: its own error is larger by far.
+    /// A sample, in single precision; its sampling error is far larger than rounding.
     Sample(Sample),
 }
 
@@ -120,7 +122,7 @@ pub enum Over {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct Pass<'a> {
-    /// How rows get their scores.
+    /// The map from rows to scores.
     pub map: Map<'a>,
     /// The points; their number may be 0.
     pub points: Cow<'a, Points>,
@@ -131,7 +133,7 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// The part of the result that does not depend on points, and the part of each point.
+    /// Length of the part of the result that does not depend on points, and of the part per point.
     pub(crate) fn lengths(&self, schema: &Schema) -> (usize, usize) {
         let n = self.map.n_params(schema);
         match &self.wanted {
@@ -164,8 +166,8 @@ impl Pass<'_> {
         once + per_point * self.points.len()
     }
 
-    /// The sums over a few blocks of rows: the part of one task. An engine adds the parts of all tasks of
-    /// [`BLOCKS_PER_TASK`](super::BLOCKS_PER_TASK) blocks in order.
+    /// The sums over a few blocks of rows: the part of one task. An engine adds the parts of all
+    /// tasks of [`BLOCKS_PER_TASK`](super::BLOCKS_PER_TASK) blocks in order.
     pub fn of_blocks(&self, schema: &Schema, blocks: &[Arc<RowBlock>]) -> Result<Vec<f64>, Error> {
         sum_of_blocks(self, schema, blocks)
     }

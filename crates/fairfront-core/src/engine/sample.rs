@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Purpose, RowBlock, RowSource, Stream};
 
-/// The strata that rows are drawn from: by group, and by label too if that is asked for.
+/// The strata that rows are drawn from: by group, and optionally also by label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Strata {
-    /// The attribute whose groups are strata; all rows are one stratum without it.
+    /// The attribute whose groups are strata; without it, all rows are one stratum.
     pub attribute: Option<usize>,
-    /// Whether labels make strata too.
+    /// Whether strata are also split by label.
     pub by_label: bool,
 }
 
@@ -16,11 +16,11 @@ pub struct Strata {
 pub struct Sample {
     /// The strata; each has its share of the sample.
     pub strata: Strata,
-    /// Number of rows; as many as there are, or more, means all.
+    /// Number of rows; a size of at least the number of rows means all rows.
     pub size: usize,
     /// The seed.
     pub seed: u64,
-    /// Two numbers that tell this sample from all others.
+    /// Two numbers that identify this sample.
     pub key: [u64; 2],
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Sampler {
     n_rows: usize,
 }
 
-/// Rows of a batch with what their weights are multiplied by: the stratum's size over the number
-/// of rows drawn from it, so that sums over the batch estimate sums over all rows.
+/// Rows of a batch with the factors of their weights: the stratum's size divided by the number of
+/// rows drawn from it, so that sums over the batch estimate sums over all rows.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn {
     pub(crate) rows: Vec<usize>,
@@ -63,7 +63,8 @@ impl Sampler {
         Ok(Self::new(strata))
     }
 
-    /// The rows of a sample as one block, their weights scaled so that sums estimate those over all rows.
+    /// The rows of a sample as one block, with weights scaled so that sums estimate those over all
+    /// rows.
     pub(crate) fn block(&self, rows: &dyn RowSource, sample: &Sample) -> Result<RowBlock, Error> {
         let mut random = Stream::new(sample.seed, Purpose::Batch, sample.key);
         let drawn = self.draw(sample.size, &mut random);
@@ -81,7 +82,8 @@ impl Sampler {
         }
     }
 
-    /// About `size` rows, each stratum with its share and at least two (all, if it has fewer).
+    /// Draws about `size` rows: each stratum contributes its share, but at least two rows (all rows
+    /// if it has fewer).
     pub(crate) fn draw(&self, size: usize, random: &mut Stream) -> Drawn {
         let mut drawn = Drawn::default();
         for stratum in &self.strata {
@@ -128,7 +130,7 @@ impl Halves {
     }
 }
 
-/// `k` different numbers below `n`, increasing, each set of them equally likely (Floyd).
+/// `k` different numbers below `n` in increasing order, with every set equally likely (Floyd).
 fn distinct(n: usize, k: usize, random: &mut Stream) -> Vec<usize> {
     let mut seen = vec![0_u64; n.div_ceil(64)];
     let mut halves = Halves::default();
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_are_distinct_and_even() {
+    fn draws_are_distinct_and_uniform() {
         let mut random = Stream::new(1, Purpose::Batch, [0, 0]);
         let mut counts = [0_u32; 20];
         for _ in 0..20_000 {
@@ -185,7 +187,7 @@ mod tests {
             sum += weighted.sum::<f64>();
         }
         let truth: f64 = (0..93).map(f64::from).sum();
-        // The standard error of the mean is about 0.2 % of the sum.
+        // The standard error of the mean is about 0.2% of the sum.
         assert!((sum / f64::from(draws) / truth - 1.0).abs() < 0.01);
     }
 }

@@ -13,8 +13,9 @@ pub(super) struct RowSizes {
 }
 
 impl RowSizes {
-    /// The norm of a row's features without a constant one; for each point the sum of the sizes of the terms
-    /// of its score is kept in `of_points`. Of a map that is not linear, the size of the score.
+    /// Returns the norm of a row's features without a constant one, and writes to `of_points`, for
+    /// each point, the sum of the absolute values of the terms of the score. For a map that is not
+    /// linear, this is the absolute value of the score.
     pub(super) fn find(
         &mut self,
         map: &Map<'_>,

@@ -7,10 +7,10 @@ use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Rows, TILE_ROWS};
 
-/// Outputs of a tile, found once for all statistics that ask for the same.
+/// Outputs of a tile, computed once for all statistics that need the same output.
 pub(super) struct Outputs<const W: usize, T> {
     of: Option<Output>,
-    /// Without rows until they are asked for.
+    /// Empty until first needed.
     found: Vec<[T; W]>,
     by_output: Vec<[T; W]>,
 }
@@ -24,7 +24,7 @@ impl<const W: usize, T: Real> Outputs<W, T> {
         }
     }
 
-    /// Another tile comes.
+    /// Discards the outputs before the next tile.
     pub(super) fn forget(&mut self) {
         self.of = None;
     }
@@ -91,7 +91,7 @@ pub(super) struct CellSums {
 }
 
 impl CellSums {
-    /// Whether these are losses of all rows in one sum, for which there are faster ways.
+    /// Whether these are losses of all rows in one sum, for which there is a faster computation.
     fn are_all_losses(&self) -> bool {
         self.output == Output::Loss && self.cells == Cells::ALL
     }

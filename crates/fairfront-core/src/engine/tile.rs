@@ -16,8 +16,8 @@ use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, RowBlock, Schema};
 
-/// The sums of a pass over these rows, for some of its points: the part that does not depend on points, if
-/// that is asked for, and then point by point.
+/// The sums of a pass over these rows, for some of its points: the part that does not depend on
+/// points, if `once` is set, and then one part per point.
 pub(super) fn part(
     pass: &Pass<'_>,
     schema: &Schema,
@@ -62,7 +62,7 @@ impl Work<'_, '_> {
         self.pass.points.get(index)
     }
 
-    /// As many lanes as the points fill; 32 for anything of the caller's own.
+    /// Uses as many lanes as the points fill; 32 for the caller's own statistics and predictors.
     fn with_lanes(&self, statistics: &[Statistics<'_>]) -> Result<Vec<f64>, Error> {
         let own = |s: &Statistics| matches!(s, Statistics::Own(_));
         if let Map::Own(predictor) = self.pass.map {
@@ -164,7 +164,7 @@ impl Work<'_, '_> {
         let mut scores = [[T::ZERO; W]; TILE_ROWS];
         let mut by_score = [[T::ZERO; W]; TILE_ROWS];
         let mut outputs = Outputs::new();
-        // Outputs of scores that are not numbers may be numbers: nobody would notice.
+        // Outputs of scores that are not finite may be finite, which would hide the problem.
         let mut spoiled = [T::ZERO; W];
         for (number, tile) in self.tiles().enumerate() {
             if number > 0 && number % T::TILES == 0 {
@@ -307,7 +307,7 @@ impl Work<'_, '_> {
         let n_groups = cells.n_groups(self.schema);
         let n_sums = cells.n_sums(self.schema);
         let mut result = vec![0.0; 2 * n_groups];
-        // One more for categories without a parameter.
+        // The last entry is for categories without a parameter.
         let mut gradients = vec![vec![0.0; n + 1]; n_sums];
         let mut totals = vec![0.0; n_sums];
         let mut features = vec![0.0; n];
@@ -439,7 +439,7 @@ impl Work<'_, '_> {
     }
 }
 
-/// Sums that are made in numbers of type T for a while, and then added up in double precision.
+/// Sums in numbers of type T, which are added in double precision at intervals.
 struct Totals<const W: usize, T> {
     latest: Vec<[T; W]>,
     before: Vec<[f64; W]>,
@@ -463,7 +463,7 @@ impl<const W: usize, T: Real> Totals<W, T> {
     }
 }
 
-/// Scores of a tile for W points, and the way back.
+/// Scores of a tile for W points, and their gradients.
 trait ScoreMap<const W: usize, T> {
     fn scores(&self, rows: &Rows, scores: &mut [[T; W]]);
     fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]);

@@ -1,4 +1,4 @@
-//! How large parameters can be if the loss is small.
+//! Bounds on parameters of models with a small loss.
 
 use super::{FairProblem, Prepared};
 use crate::Error;
@@ -7,10 +7,10 @@ use crate::objective::Output;
 use crate::problem::{Bounds, Points};
 
 impl FairProblem {
-    /// Where the first objective, E[log(1 + exp(−yφ))] + (λ/2)‖c‖² with φ = c·z + b, is at most
-    /// `level` = F: ‖c‖ ≤ R = √(2F/λ). Of the rows with label ±1, with share p of the weight and mean
-    /// features z̄, Jensen's inequality gives log(1 + exp(∓φ̄)) ≤ F/p, so that ±φ̄ ≥ −log(e^{F/p} − 1)
-    /// and ±b ≥ −log(e^{F/p} − 1) − R‖z̄‖; with both labels b is bounded.
+    /// If the first objective, E[log(1 + exp(−yφ))] + (λ/2)‖c‖² with φ = c·z + b, is at most
+    /// `level` = F, then ‖c‖ ≤ R = √(2F/λ). For the rows with label ±1, with share p of the weight
+    /// and mean features z̄, Jensen's inequality gives log(1 + exp(∓φ̄)) ≤ F/p, so that ±φ̄ ≥
+    /// −log(e^{F/p} − 1) and ±b ≥ −log(e^{F/p} − 1) − R‖z̄‖. With both labels, b is bounded.
     pub(super) fn bounds_at(&self, level: f64) -> Result<Option<Bounds>, Error> {
         let Some(prepared) = self.objectives.first() else {
             return Ok(None);
@@ -37,8 +37,8 @@ impl FairProblem {
             let score = level / share;
             intercept = intercept.max(score + largest * side.norm);
         }
-        let penalised = self.predictor.penalised(self.engine.schema());
-        let of = |i: usize, inside: f64, outside: f64| match penalised.contains(&i) {
+        let penalized = self.predictor.penalized(self.engine.schema());
+        let of = |i: usize, inside: f64, outside: f64| match penalized.contains(&i) {
             true => inside,
             false => outside,
         };
@@ -54,7 +54,7 @@ impl FairProblem {
         }))
     }
 
-    /// Weight and size of the mean features of the rows with label +1, and with −1.
+    /// Means over the rows with label +1, and over those with label −1.
     fn label_means(&self) -> Result<[LabelMean; 2], Error> {
         if let Some(known) = self.label_means.get() {
             return Ok(*known);
@@ -81,7 +81,7 @@ impl FairProblem {
             LabelMean {
                 weight,
                 size: if weight > 0.0 { size / weight } else { 0.0 },
-                // Without such rows nothing bounds the intercept.
+                // Without such rows, nothing bounds the intercept.
                 norm: if weight > 0.0 {
                     square.sqrt()
                 } else {
@@ -104,12 +104,12 @@ fn is_mean_loss(prepared: &Prepared) -> Result<bool, Error> {
     Ok(prepared.affine()? == (0.0, vec![1.0]))
 }
 
-/// Of the rows with one label.
+/// Means over the rows with one label.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LabelMean {
     weight: f64,
     /// ‖z̄‖.
     norm: f64,
-    /// The mean of ‖z‖, at most.
+    /// An upper bound on the mean of ‖z‖.
     size: f64,
 }

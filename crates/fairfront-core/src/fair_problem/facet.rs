@@ -1,4 +1,4 @@
-//! The facets of the problem: its knowledge beyond values and gradients.
+//! The facets of the problem: information beyond values and gradients.
 
 use std::sync::Arc;
 

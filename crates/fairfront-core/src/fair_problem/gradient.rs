@@ -8,7 +8,7 @@ use crate::engine::{Over, Sample, Wanted};
 use crate::problem::{Batches, OuterBatch, Points};
 
 impl FairProblem {
-    /// The rows of a batch of an objective.
+    /// The rows of a batch for an objective.
     fn batch(&self, objective: usize, draw: u64, batches: Batches<'_>) -> Over {
         let Batches::Sample { sizes, key, .. } = batches else {
             return Over::All;
@@ -29,7 +29,7 @@ impl FairProblem {
         })
     }
 
-    /// Slopes of an objective by its sums at each point.
+    /// Slopes of an objective with respect to its sums, at each point.
     fn slopes(&self, index: usize, points: &Points, over: Over) -> Result<Vec<f64>, Error> {
         let prepared = &self.objectives[index];
         let statistics = [prepared.objective.statistics()];
@@ -86,7 +86,8 @@ impl FairProblem {
                 _ => prepared.linear_gradients(linear, &prepared.weights, points)?,
             }
         } else {
-            // h′ from a batch of its own, so that the product of the two factors has no bias as far as h′ is linear.
+            // h′ comes from a separate batch, so that the product of the two factors has no bias to
+            // the extent that h′ is linear.
             let of_outer = match shared {
                 true => batch,
                 false => self.batch(index, 1, batches),
@@ -137,9 +138,9 @@ impl FairProblem {
         Ok((values, gradients))
     }
 
-    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows. The
-    /// first gives means, and with them slopes by the means; the second sums up, with these slopes, one
-    /// gradient per point.
+    /// Weighted sums of objectives: values and one gradient per point, in two passes over the rows.
+    /// The first pass gives means and the slopes with respect to them; the second uses these slopes
+    /// to sum one gradient per point.
     pub(super) fn weighted_sums(
         &self,
         points: &Points,

@@ -1,4 +1,4 @@
-//! The quantities whose squares objectives are made of: values and gradients of covariances.
+//! Values and gradients of the covariances whose squares make up objectives.
 
 use super::{FairProblem, LinearMeans};
 use crate::Error;
@@ -35,10 +35,10 @@ impl FairProblem {
         Ok(roots.iter().flatten().map(|root| root.value).collect())
     }
 
-    /// The mean of Σⱼ |xⱼzⱼ| + |b| over all rows, or of |φ| if scores are not linear: the sum of the terms of
-    /// a covariance when no two of them cancel. Covariances are computed with errors in proportion to it,
-    /// however small they are themselves; gradients of covariances are sums over rows too and say nothing
-    /// about it.
+    /// The mean of Σⱼ |xⱼzⱼ| + |b| over all rows, or of |φ| if scores are not linear: the sum of
+    /// the terms of a covariance if no two of them cancel. Rounding errors of covariances are
+    /// proportional to it, even if the covariances are small. It cannot be derived from gradients
+    /// of covariances, which are themselves sums over rows.
     pub(super) fn score_size(&self, point: &[f64]) -> Result<f64, Error> {
         let points = Points::from_vec(self.n_params, point.to_vec());
         let sums = self.engine.sum(&self.pass(&points, Wanted::Sizes))?;
@@ -77,8 +77,8 @@ impl FairProblem {
         Ok(of_points.map(of_means).collect())
     }
 
-    /// Gradients of roots at one point: the point as often as there are roots, each time with the slopes of
-    /// another, so that one pass over the rows serves them all.
+    /// Gradients of roots at one point. The point is repeated for each root, each time with the
+    /// slopes of that root, so that one pass over the rows computes all gradients.
     fn pull_back_roots(
         &self,
         index: usize,

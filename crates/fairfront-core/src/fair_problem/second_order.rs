@@ -48,8 +48,8 @@ impl FairProblem {
         }))
     }
 
-    /// Value, gradient and Hessian of the first objective at a point; `None` if there are too many parameters,
-    /// or second derivatives are not known.
+    /// Value, gradient and Hessian of the first objective at a point; `None` if there are too many
+    /// parameters, or if second derivatives are not known.
     pub(super) fn expansion(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
         let n = self.n_params;
         if n > MOST_DENSE {
@@ -61,14 +61,14 @@ impl FairProblem {
         let lambda = self.objectives[0].objective.penalty();
         let penalty = self.add_penalty(lambda, point, Some(&mut found.gradient));
         let mut lower = vec![0.0; n * n];
-        let penalised = self.predictor.penalised(self.engine.schema());
+        let penalized = self.predictor.penalized(self.engine.schema());
         let at = |i: usize, j: usize| found.second[i * n + j];
         for i in 0..n {
             for j in 0..i {
                 lower[i * n + j] = at(i, j) + at(j, i);
             }
             lower[i * n + i] = at(i, i);
-            if penalised.contains(&i) {
+            if penalized.contains(&i) {
                 lower[i * n + i] += lambda;
             }
         }
@@ -79,8 +79,8 @@ impl FairProblem {
         }))
     }
 
-    /// The minimiser of the first objective by Newton's method, from a point near it where one is
-    /// known; `None` without second derivatives.
+    /// Minimizes the first objective by Newton's method, starting from a point near the minimizer
+    /// if one is known; `None` without second derivatives.
     pub(super) fn newton(
         &self,
         near: Option<&[f64]>,
@@ -94,7 +94,7 @@ impl FairProblem {
         if let Some(near) = near
             && value(near)? <= value(&x)?
         {
-            // Anything worse than 0, or no number, is no help.
+            // A point that is worse than 0, or whose value is NaN, is not used.
             x.copy_from_slice(near);
         }
         let mut before = f64::INFINITY;
@@ -120,13 +120,14 @@ impl FairProblem {
             let mut step = gradient.clone();
             factor.solve(&mut step);
             let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-            // Far down, steps that no longer shrink are rounding.
+            // Close to the minimum, steps that no longer shrink are rounding errors.
             if decrement <= 1e-22 * current.abs().max(1.0)
                 || (decrement < 1e-12 && decrement >= 0.25 * before)
             {
                 break;
             }
-            // Close to the end a full step is safe, and the values of many rows no longer tell.
+            // Close to the minimum, a full step is safe, and sums over many rows are too imprecise
+            // to compare values.
             let calm = decrement < 1e-6 && decrement < before;
             before = decrement;
             if calm {
@@ -145,27 +146,27 @@ impl FairProblem {
                     break None;
                 }
             };
-            // No fall to working precision: this is the minimum.
+            // No decrease at working precision: this is the minimum.
             let Some(trial) = found else { break };
             x = trial;
         }
         Ok(Some(x))
     }
 
-    /// One over the diagonal of the first objective's Hessian: the preconditioner if there are too many parameters for
-    /// all of it.
+    /// The inverse of the diagonal of the first objective's Hessian: the preconditioner if there
+    /// are too many parameters for the whole Hessian.
     pub fn diagonal_preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
         let Some(found) = self.expanded(at, Form::Diagonal)? else {
             return Ok(Preconditioner::Identity);
         };
         let schema = self.engine.schema();
         let lambda = self.objectives[0].objective.penalty();
-        let penalised = self.predictor.penalised(schema);
-        // A row touches one feature of each column: as many times its own curvature bounds the effect of all
-        // of them together.
+        let penalized = self.predictor.penalized(schema);
+        // A row has at most one nonzero feature per column, so its own curvature times this number
+        // bounds the joint effect of all features.
         let touched = (schema.numeric.len() + schema.categorical.len() + 1) as f64;
         let inverse = found.second.iter().enumerate().map(|(i, curvature)| {
-            let penalty = if penalised.contains(&i) { lambda } else { 0.0 };
+            let penalty = if penalized.contains(&i) { lambda } else { 0.0 };
             1.0 / (touched * curvature + penalty).max(1e-12)
         });
         Ok(Preconditioner::Diagonal(inverse.collect()))

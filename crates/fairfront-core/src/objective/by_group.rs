@@ -7,11 +7,11 @@ use crate::{Attribute, SmallGroups};
 /// The rows on which groups are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// All of them.
+    /// All rows.
     All,
-    /// Those with y = +1.
+    /// Rows with y = +1.
     Positive,
-    /// Those with y = −1.
+    /// Rows with y = −1.
     Negative,
 }
 
@@ -35,10 +35,10 @@ pub(super) struct ByGroup {
     pub(super) n_groups: usize,
     /// Groups that are not compared.
     small: SmallGroups,
-    /// One, or those for both labels; no row is in two.
+    /// One condition, or one per label; no row meets two of them.
     pub(super) conditions: Vec<Condition>,
-    /// As if each group had this share of all rows in addition, with the overall mean. Groups still
-    /// count with the shares of the rows that there are.
+    /// Additional rows of each group, as a share of all rows, with the overall mean. The shares of
+    /// groups still count only actual rows.
     pub(super) shrink: f64,
 }
 
@@ -51,15 +51,15 @@ pub(super) struct GroupMeans {
     pub(super) means: Vec<f64>,
     /// Their shares of the rows under the condition.
     pub(super) shares: Vec<f64>,
-    /// The mean of all.
+    /// The mean over all of them.
     pub(super) overall: f64,
-    /// Share of rows under the condition, of all.
+    /// Share of all rows that are under the condition.
     total: f64,
 }
 
 impl GroupMeans {
-    /// Squared deviations from the overall mean, weighted by shares; derivatives by the means are
-    /// written, that by the overall mean is returned too.
+    /// Squared deviations from the overall mean, weighted by shares. Writes the derivatives with
+    /// respect to the means, and also returns the derivative with respect to the overall mean.
     pub(super) fn variance(&self, by_mean: &mut [f64]) -> (f64, f64) {
         let (mut value, mut by_overall) = (0.0, 0.0);
         for ((d, mean), share) in by_mean.iter_mut().zip(&self.means).zip(&self.shares) {
@@ -127,8 +127,9 @@ impl ByGroup {
         }
     }
 
-    /// Adds to the slopes by the means what follows from slopes by the groups' means and by the
-    /// overall mean. Shares do not depend on x, so nothing is said of them.
+    /// Adds to `slope`, the slopes with respect to the means of the statistics, the contribution of
+    /// slopes with respect to the groups' means and the overall mean. Shares do not depend on x and
+    /// contribute nothing.
     pub(super) fn add_slopes(
         &self,
         of: &GroupMeans,
@@ -146,7 +147,7 @@ impl ByGroup {
         }
     }
 
-    /// The attribute and what else a definition has to say.
+    /// The attribute and the other settings of a definition.
     pub(super) fn settings(&self) -> Vec<String> {
         let mut settings = vec![self.attribute_name.clone()];
         if self.shrink > 0.0 {

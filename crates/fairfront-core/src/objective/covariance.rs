@@ -1,66 +1,37 @@
 use super::smooth::{boltzmann, log_mean_exp};
-use super::{Means, Objective, OfRoots, Output, Root, Squares};
+use super::{Condition, Means, Objective, OfRoots, Output, Root, Squares};
 use crate::engine::{Cells, Labels, Statistics};
 use crate::measure::Measure;
 use crate::{Attribute, Error};
 
-/// What is to be uncorrelated with the attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The score: `disparate_impact`.
-    DisparateImpact,
-    /// smooth-min(0, φ) on rows with y = +1, a stand-in for false negatives: `equal_opportunity`.
-    EqualOpportunity,
-    /// smooth-min(0, −φ) on rows with y = −1, for false positives: `predictive_equality`.
-    PredictiveEquality,
-}
-
-impl Kind {
-    /// The name in the grammar.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DisparateImpact => "disparate_impact",
-            Self::EqualOpportunity => "equal_opportunity",
-            Self::PredictiveEquality => "predictive_equality",
-        }
-    }
-
-    /// The label of the rows that count, where only some do.
-    fn label(self) -> Option<f64> {
-        match self {
-            Self::DisparateImpact => None,
-            Self::EqualOpportunity => Some(1.0),
-            Self::PredictiveEquality => Some(-1.0),
-        }
-    }
-}
-
-/// The mean that the attribute's indicators are centred with.
+/// The mean that is subtracted from the attribute's indicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Center {
-    /// `E[a | Y = ±1]`, over the rows that the objective is about.
+    /// `E[a | Y = ±1]`, over the rows that count.
     #[default]
     Conditioned,
-    /// `E[a]`, the paper's.
+    /// `E[a]`, as in the paper.
     All,
 }
 
-/// The smooth stand-in for the largest of several squared covariances.
+/// The smooth approximation of the maximum of several squared covariances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SmoothMax {
-    /// Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}, the paper's.
+    /// Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}, as in the paper.
     #[default]
     Boltzmann,
-    /// (1/β) log(mean of e^{βvᵢ}): convex and monotone, 0 where all are 0.
+    /// (1/β) log(mean of e^{βvᵢ}): convex and monotone, 0 if all are 0.
     LogSumExp,
 }
 
 /// The squared covariance of a sensitive attribute with the score, or with a stand-in for errors;
-/// for more than two groups a smooth maximum over the groups' indicators.
+/// for more than two groups, a smooth maximum over the groups' indicators.
 #[derive(Debug, Clone)]
 pub struct Covariance {
-    /// Which covariance.
-    pub kind: Kind,
+    /// The rows that count, and thereby the quantity that should not correlate with the attribute:
+    /// the score on all rows; smooth-min(0, φ), a stand-in for false negatives, on rows with y =
+    /// +1; or smooth-min(0, −φ), a stand-in for false positives, on rows with y = −1.
+    pub given: Condition,
     /// Position of the attribute among those of the schema.
     pub attribute: usize,
     /// Its name.
@@ -71,17 +42,17 @@ pub struct Covariance {
     pub beta: f64,
     /// Half width of the smooth corner of smooth-min; 1e-5 by default.
     pub mu: f64,
-    /// Centring.
+    /// The mean that is subtracted from the indicators.
     pub center: Center,
-    /// Which smooth maximum.
+    /// The smooth maximum.
     pub smooth_max: SmoothMax,
 }
 
 impl Covariance {
     /// The objective with default settings; `attribute` is at position `index` of the schema.
-    pub fn new(kind: Kind, index: usize, attribute: &Attribute) -> Self {
+    pub fn new(given: Condition, index: usize, attribute: &Attribute) -> Self {
         Self {
-            kind,
+            given,
             attribute: index,
             attribute_name: attribute.name.clone(),
             n_groups: attribute.groups.len(),
@@ -94,15 +65,15 @@ impl Covariance {
 
     /// The statistic ψ(φ) of a row that counts.
     fn psi(&self) -> Output {
-        let sign = match self.kind {
-            Kind::DisparateImpact => return Output::Score,
-            Kind::EqualOpportunity => 1.0,
-            Kind::PredictiveEquality => -1.0,
+        let sign = match self.given {
+            Condition::All => return Output::Score,
+            Condition::Positive => 1.0,
+            Condition::Negative => -1.0,
         };
         Output::Shortfall { mu: self.mu, sign }
     }
 
-    /// The groups whose indicators are used: with two, one says all.
+    /// The first group whose indicator is used; for two groups, one indicator is enough.
     fn first_group(&self) -> usize {
         usize::from(self.n_groups == 2)
     }
@@ -123,10 +94,19 @@ impl Covariance {
         }
     }
 
+    /// The setting that names the rows that count, if not all rows do.
+    fn given_setting(&self) -> Option<&'static str> {
+        match self.given {
+            Condition::All => None,
+            Condition::Positive => Some("given=positive"),
+            Condition::Negative => Some("given=negative"),
+        }
+    }
+
     /// The label of the rows that indicators are centered on.
     fn centered_on(&self) -> Option<f64> {
         match self.center {
-            Center::Conditioned => self.kind.label(),
+            Center::Conditioned => self.given.label(),
             Center::All => None,
         }
     }
@@ -134,12 +114,16 @@ impl Covariance {
 
 impl Objective for Covariance {
     fn name(&self) -> String {
-        format!("{}({})", self.kind.name(), self.attribute_name)
+        match self.given_setting() {
+            None => format!("score_covariance({})", self.attribute_name),
+            Some(given) => format!("score_covariance({}, {given})", self.attribute_name),
+        }
     }
 
     fn definition(&self) -> String {
         let mut settings = vec![self.attribute_name.clone()];
-        if self.kind.label().is_some() {
+        settings.extend(self.given_setting().map(String::from));
+        if self.given.label().is_some() {
             settings.push(format!("mu={}", self.mu));
             settings.push(match self.center {
                 Center::Conditioned => "center=conditioned".into(),
@@ -154,14 +138,14 @@ impl Objective for Covariance {
                 SmoothMax::LogSumExp => "smooth_max=lse".into(),
             });
         }
-        format!("{}({})", self.kind.name(), settings.join(", "))
+        format!("score_covariance({})", settings.join(", "))
     }
 
     fn statistics(&self) -> Statistics<'_> {
-        let labels = match self.kind {
-            Kind::DisparateImpact => Labels::Together,
-            Kind::EqualOpportunity => Labels::Positive,
-            Kind::PredictiveEquality => Labels::Negative,
+        let labels = match self.given {
+            Condition::All => Labels::Together,
+            Condition::Positive => Labels::Positive,
+            Condition::Negative => Labels::Negative,
         };
         let attribute = Some(self.attribute);
         Statistics::ByCell {
@@ -191,22 +175,22 @@ impl Objective for Covariance {
 
     fn measure(&self) -> Option<Measure> {
         let attribute = self.attribute;
-        Some(match self.kind {
-            Kind::DisparateImpact => Measure::DemographicParity { attribute },
-            Kind::EqualOpportunity => Measure::EqualOpportunity { attribute },
-            Kind::PredictiveEquality => Measure::FalsePositiveRate { attribute },
+        Some(match self.given {
+            Condition::All => Measure::DemographicParity { attribute },
+            Condition::Positive => Measure::EqualOpportunity { attribute },
+            Condition::Negative => Measure::FalsePositiveRate { attribute },
         })
     }
 
-    /// Squares of linear scores are convex; so is log-sum-exp of them, which rises with each.
-    /// Boltzmann's maximum S of K squares v is where βv ≤ 1 for all of them (docs/method.md), and
-    /// S ≥ max v / K.
+    /// Squares of linear scores are convex, and so is their log-sum-exp, which increases in each of
+    /// them. The Boltzmann maximum S of K squares v is convex where βv ≤ 1 for all of them
+    /// (docs/explanation/method.md), and S ≥ max v / K.
     fn convex_below(&self) -> Option<f64> {
-        match (self.kind, self.n_indicators(), self.smooth_max) {
-            (Kind::DisparateImpact, 1, _) | (Kind::DisparateImpact, _, SmoothMax::LogSumExp) => {
+        match (self.given, self.n_indicators(), self.smooth_max) {
+            (Condition::All, 1, _) | (Condition::All, _, SmoothMax::LogSumExp) => {
                 Some(f64::INFINITY)
             }
-            (Kind::DisparateImpact, k, SmoothMax::Boltzmann) => Some(1.0 / (self.beta * k as f64)),
+            (Condition::All, k, SmoothMax::Boltzmann) => Some(1.0 / (self.beta * k as f64)),
             _ => None,
         }
     }
@@ -245,8 +229,9 @@ impl Squares for Covariance {
         let slope = roots.iter().zip(&by_square).map(|(c, d)| 2.0 * c * d);
         let slope: Vec<f64> = slope.collect();
         let mut curvature = vec![0.0; n * n];
-        // Of the smooth maximum by two squares, with p the softmax: βpᵢ(δᵢⱼ(aᵢ + 1) − pⱼ(aᵢ + aⱼ)) for
-        // Boltzmann's, whose derivatives are pᵢaᵢ; βpᵢ(δᵢⱼ − pⱼ) for log-sum-exp.
+        // Second derivatives of the smooth maximum with respect to two squares, where p is the
+        // softmax: βpᵢ(δᵢⱼ(aᵢ + 1) − pⱼ(aᵢ + aⱼ)) for Boltzmann, whose first derivatives are pᵢaᵢ;
+        // βpᵢ(δᵢⱼ − pⱼ) for log-sum-exp.
         let largest = squares.iter().copied().fold(0.0, f64::max);
         let e = squares.iter().map(|v| libm::exp(self.beta * (v - largest)));
         let e: Vec<f64> = e.collect();

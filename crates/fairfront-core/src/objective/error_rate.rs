@@ -3,32 +3,32 @@ use crate::Error;
 use crate::engine::{Cells, Labels, Statistics};
 use crate::measure::{Costs, Measure};
 
-/// E[cost · σ(−yφ/τ)] + (λ/2)‖c‖²: the mean cost of wrong decisions, made smooth; their share if both
-/// costs are 1.
+/// E[cost · σ(−yφ/τ)] + (λ/2)‖c‖²: a smooth version of the mean cost of wrong decisions, or of
+/// their share if both costs are 1.
 ///
-/// The penalty matters: without it, errors and rates become sharp or blurred by scaling x, which
-/// changes no decision.
+/// The penalty matters: without it, scaling x would sharpen or blur errors and rates without
+/// changing any decision.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorRate {
     /// τ; [`ErrorRate::TAU`] by default.
     pub tau: f64,
     /// λ; 1e-5 by default.
     pub lambda: f64,
-    /// What each wrong decision counts; 1 by default.
+    /// The cost of each wrong decision; 1 by default.
     pub costs: Costs,
 }
 
 impl ErrorRate {
-    /// The temperature of smooth decisions by default, in units of the score. In a logistic model it
-    /// blurs decisions at odds between 10 : 11 and 11 : 10.
+    /// The default temperature of smooth decisions, in units of the score. In a logistic model, it
+    /// blurs decisions at odds between 10:11 and 11:10.
     pub const TAU: f64 = 0.1;
 
-    /// λ for a temperature τ and the penalty of a log loss on the same rows: the latter over 10τ², which is
-    /// 10 times that penalty by default.
+    /// λ for a temperature τ and the penalty of a log loss on the same rows: that penalty divided
+    /// by 10τ², which is 10 times the penalty at the default temperature.
     ///
     /// With x = τx′ the smooth error rate is E[σ(−yφ′)] with the penalty λτ² on c′: the same function at
     /// every temperature. At small scores it falls half as fast as the log loss, so that half of the
-    /// penalty would shrink both equally. A tenth keeps decisions sharper (docs/method.md).
+    /// penalty would shrink both equally. A tenth keeps decisions sharper (docs/explanation/method.md).
     #[must_use]
     pub fn penalty_like(tau: f64, log_loss: f64) -> f64 {
         let sharpness = 1.0 / tau;
@@ -70,7 +70,7 @@ impl Objective for ErrorRate {
         }
     }
 
-    /// Of rows labeled positive those that are not selected, of the others those that are.
+    /// Counts rows labeled positive that are not selected, and rows labeled negative that are.
     fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
         let Costs {
             false_positive,
@@ -97,7 +97,7 @@ impl Objective for ErrorRate {
     fn stand_in(&self) -> Option<StandIn> {
         Some(StandIn {
             objective: Box::new(LogLoss::default()),
-            // A row with the probability p costs less if it is selected as soon as p/(1 − p) ≥ fp/fn.
+            // Selecting a row with probability p costs less if p/(1 − p) ≥ fp/fn.
             shift: libm::log(self.costs.false_negative / self.costs.false_positive),
         })
     }

@@ -4,20 +4,20 @@ use super::{Means, Objective, Output};
 use crate::engine::Statistics;
 use crate::{Attribute, Error};
 
-/// What is made of the groups' losses.
+/// The function of the groups' losses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Risk {
-    /// Their variance, groups weighted by their shares.
+    /// Their variance, with groups weighted by their shares.
     Variance,
-    /// After Williamson and Menon: by how much the mean over the worst 1 − α of the groups, by
-    /// share, exceeds the mean over all (the conditional value at risk less the mean).
+    /// The mean over the worst 1 − α of the groups, by share, minus the mean over all (the
+    /// conditional value at risk minus the mean), after Williamson and Menon.
     Cvar {
         /// α, above 0 and below 1.
         alpha: f64,
         /// Width over which the corner of the definition is made smooth, in units of the loss.
         mu: f64,
     },
-    /// The smooth largest: `worst_group_loss`.
+    /// The smooth maximum: `worst_group_loss`.
     Worst {
         /// Its sharpness.
         beta: f64,
@@ -28,7 +28,7 @@ pub enum Risk {
 #[derive(Debug, Clone)]
 pub struct GroupRisk {
     groups: ByGroup,
-    /// What is made of the losses.
+    /// The function of the losses.
     pub risk: Risk,
 }
 
@@ -41,7 +41,8 @@ impl GroupRisk {
         }
     }
 
-    /// As if each group had this share of all rows in addition, with the overall loss.
+    /// Shrinks losses of groups toward the overall loss, as if each group had additional rows: this
+    /// share of all rows, with the overall loss.
     #[must_use]
     pub fn shrunk(mut self, share: f64) -> Self {
         self.groups.shrink = share;
@@ -49,12 +50,12 @@ impl GroupRisk {
     }
 }
 
-/// min over ρ of ρ + E[μ log(1 + exp((L − ρ)/μ))] / (1 − α), less its value where all L are 0: the mean
-/// of the worst 1 − α as μ falls. Its derivatives are written to `slope`.
+/// min over ρ of ρ + E[μ log(1 + exp((L − ρ)/μ))] / (1 − α), minus its value if all L are 0. As μ
+/// falls, it approaches the mean of the worst 1 − α. Its derivatives are written to `slope`.
 fn smooth_cvar(losses: &[f64], shares: &[f64], alpha: f64, mu: f64, slope: &mut [f64]) -> f64 {
     let sigmoid = |v: f64| 1.0 / (1.0 + libm::exp(-v));
     let softplus = |v: f64| v.max(0.0) + libm::log1p(libm::exp(-v.abs()));
-    // Where all are alike ρ is this far below them; so it is between these bounds in general.
+    // If all losses are equal, ρ is this far below them; in general, it is between these bounds.
     let below = mu * libm::log((1.0 - alpha) / alpha);
     let extremes = losses
         .iter()
@@ -66,7 +67,7 @@ fn smooth_cvar(losses: &[f64], shares: &[f64], alpha: f64, mu: f64, slope: &mut 
         let pairs = losses.iter().zip(shares);
         pairs.map(|(l, p)| p * sigmoid((l - rho) / mu)).sum()
     };
-    // The share above ρ falls as ρ rises; 1 − α of them are to be above.
+    // The share above ρ falls as ρ rises; search for a share of 1 − α.
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -82,11 +83,11 @@ fn smooth_cvar(losses: &[f64], shares: &[f64], alpha: f64, mu: f64, slope: &mut 
     for ((l, p), slope) in losses.iter().zip(shares).zip(slope) {
         let v = (l - rho) / mu;
         value += p * mu * softplus(v) / (1.0 - alpha);
-        // By ρ the derivative is 0, because it makes the value least.
+        // The derivative with respect to ρ is 0, because ρ minimizes the value.
         *slope = p * sigmoid(v) / (1.0 - alpha);
     }
-    let alike = mu * softplus(below / mu) / (1.0 - alpha) - below;
-    value - alike
+    let at_zero = mu * softplus(below / mu) / (1.0 - alpha) - below;
+    value - at_zero
 }
 
 impl Objective for GroupRisk {
@@ -124,8 +125,8 @@ impl Objective for GroupRisk {
             Risk::Variance => of.variance(&mut by_mean),
             Risk::Cvar { alpha, mu } => {
                 let tail = smooth_cvar(&of.means, &of.shares, alpha, mu, &mut by_mean);
-                // The mean of the same losses, which are shrunk: compared with the overall mean,
-                // the tail could be below.
+                // Subtract the mean of the same, shrunk losses: the tail could be below the overall
+                // mean.
                 let losses = of.means.iter().zip(&of.shares);
                 let all: f64 = losses.map(|(l, p)| l * p).sum();
                 by_mean
@@ -140,8 +141,8 @@ impl Objective for GroupRisk {
         Ok(value)
     }
 
-    /// A smooth maximum of convex losses that rises with each is convex; differences of losses are
-    /// not.
+    /// A smooth maximum of convex losses that increases in each of them is convex; differences of
+    /// losses are not.
     fn convex_below(&self) -> Option<f64> {
         match self.risk {
             Risk::Worst { .. } => Some(f64::INFINITY),

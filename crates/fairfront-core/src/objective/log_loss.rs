@@ -6,7 +6,7 @@ use crate::measure::Measure;
 /// E[log(1 + exp(−yφ))] + (λ/2)‖c‖².
 #[derive(Debug, Clone, Copy)]
 pub struct LogLoss {
-    /// λ; 1e-4 by default. Without it a category with a single row can take a coefficient of any
+    /// λ; 1e-4 by default. Without it, a category with a single row can take a coefficient of any
     /// size.
     pub lambda: f64,
 }

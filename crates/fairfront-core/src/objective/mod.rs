@@ -1,4 +1,4 @@
-//! What is minimised: smooth functions of sample means plus a penalty.
+//! Objectives: smooth functions of sample means plus a penalty.
 
 mod by_group;
 mod covariance;
@@ -11,7 +11,7 @@ mod rate_parity;
 mod smooth;
 
 pub use by_group::Condition;
-pub use covariance::{Center, Covariance, Kind, SmoothMax};
+pub use covariance::{Center, Covariance, SmoothMax};
 pub use error_rate::ErrorRate;
 pub use group_risk::{GroupRisk, Risk};
 pub use log_loss::LogLoss;
@@ -26,22 +26,23 @@ use crate::measure::Measure;
 /// f(x) = h(E[s(φ, row)]) + (λ/2)‖c‖²: statistics of rows s, an outer function h, a penalty.
 ///
 /// Sums of statistics over rows add up, so that blocks of rows, threads, mini-batches and streams
-/// are all the same mechanism. To add an objective, write this trait in one file; no solver and no engine
-/// has to know about it.
+/// share one mechanism. To add an objective, implement this trait in one file; solvers and engines
+/// need no change.
 pub trait Objective: Send + Sync {
-    /// The canonical name: `log_loss`, `disparate_impact(sex)`.
+    /// The canonical name: `log_loss`, `score_covariance(sex)`.
     fn name(&self) -> String;
-    /// The name with every setting that the value depends on: what two objectives must share for
-    /// their values to be comparable.
+    /// The name with every setting that the value depends on. Values of two objectives are
+    /// comparable only if their definitions are equal.
     fn definition(&self) -> String {
         self.name()
     }
     /// The statistics of a row, as data if possible.
     fn statistics(&self) -> Statistics<'_>;
-    /// h at the means of one point; its derivative by each mean is written to `slope`.
+    /// Returns h at the means of one point, and writes its derivative with respect to each mean to
+    /// `slope`.
     fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error>;
-    /// Whether h is affine, so that its derivative is the same everywhere: a gradient then needs one pass
-    /// over rows instead of two, and a mini-batch gives it without bias.
+    /// Whether h is affine, so that its derivative is the same everywhere. A gradient then needs
+    /// one pass over rows instead of two, and its estimates from mini-batches are unbiased.
     fn is_affine(&self) -> bool {
         false
     }
@@ -49,12 +50,12 @@ pub trait Objective: Send + Sync {
     fn penalty(&self) -> f64 {
         0.0
     }
-    /// The squares that it is a smooth maximum of, as for covariances: its least value is then 0, reached on
-    /// a flat set, and values far below that of the unmitigated model count as 0.
+    /// The squares of which it is a smooth maximum, as for covariances. Its smallest value is then
+    /// 0, on a flat set, and values far below that of the unmitigated model count as 0.
     fn squares(&self) -> Option<&dyn Squares> {
         None
     }
-    /// The same objective at other temperatures, if it has one.
+    /// The same objective at other temperatures, if it has a temperature.
     fn temperature(&self) -> Option<&dyn Temperature> {
         None
     }
@@ -66,17 +67,18 @@ pub trait Objective: Send + Sync {
     fn measure(&self) -> Option<Measure> {
         None
     }
-    /// Values at most this are as good as 0: no sample could show the difference.
+    /// Values up to this one count as 0: no sample could show the difference.
     fn negligible(&self) -> f64 {
         0.0
     }
-    /// With scores that are linear in x, the objective is convex on a convex set that holds every x
-    /// whose value is at most this: ∞ if it is convex everywhere. `None` claims nothing.
+    /// A value v such that, with scores that are linear in x, the objective is convex on a convex
+    /// set that contains every x with a value of at most v; ∞ if it is convex everywhere. `None`
+    /// makes no claim.
     fn convex_below(&self) -> Option<f64> {
         None
     }
-    /// The attribute whose groups it compares, and the label of the rows it compares them on if only one
-    /// counts. Without two groups on such rows the objective has no meaning.
+    /// The attribute whose groups it compares, and the label of the compared rows if only one label
+    /// counts. Unless two groups have such rows, the objective has no meaning.
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         match self.statistics() {
             Statistics::Own(own) => own.compares(),
@@ -89,8 +91,8 @@ pub trait Objective: Send + Sync {
             }
         }
     }
-    /// Under each of these labels groups are compared; `None` stands for all rows. More than one if
-    /// several comparisons make one objective.
+    /// The labels under which groups are compared; `None` stands for all rows. There are several if
+    /// one objective combines several comparisons.
     fn labels(&self) -> Vec<Option<f64>> {
         match self.statistics() {
             Statistics::ByCell { cells, .. } if cells.attribute.is_some() => {
@@ -108,15 +110,15 @@ pub trait Objective: Send + Sync {
 /// The means that an objective is a function of, at one point.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
-    /// The means of the statistics, in the order of the sums of the statistics.
+    /// The means of the statistics, in the order of their sums.
     pub values: &'a [f64],
-    /// For statistics by cell the shares of rows, of all that take part: those labeled positive by group, then
-    /// those labeled negative by group. They do not depend on the point.
+    /// For statistics by cell, shares of all rows that take part: rows labeled positive by group,
+    /// then rows labeled negative by group. They do not depend on the point.
     pub shares: &'a [f64],
 }
 
 impl Means<'_> {
-    /// The share of the rows of a group that have this label, or any.
+    /// The share of rows that are in a group and have this label, or any label.
     pub fn share(&self, group: usize, label: Option<f64>) -> f64 {
         let n_groups = self.shares.len() / 2;
         let (positive, negative) = (self.shares[group], self.shares[n_groups + group]);
@@ -134,7 +136,8 @@ pub trait Squares {
     fn n_roots(&self) -> usize;
     /// The cₖ as functions of the means.
     fn roots(&self, means: &Means<'_>) -> Vec<Root>;
-    /// The objective as a function of the cₖ, with its derivatives; of a single one its square.
+    /// The objective as a function of the cₖ, with its derivatives. The default is the square of a
+    /// single c.
     fn of_roots(&self, roots: &[f64]) -> OfRoots {
         OfRoots {
             value: roots[0] * roots[0],
@@ -146,34 +149,36 @@ pub trait Squares {
 
 /// An objective with a temperature.
 pub trait Temperature {
-    /// The same objective with its temperature times this factor: smoother above 1, easier to minimize.
+    /// The same objective with its temperature multiplied by this factor. Factors above 1 make it
+    /// smoother and easier to minimize.
     fn softened(&self, factor: f64) -> Box<dyn Objective>;
 }
 
-/// Where to start from.
+/// An objective whose minimizer is a starting point for another.
 pub struct StandIn {
     /// A convex objective with second derivatives.
     pub objective: Box<dyn Objective>,
-    /// The number to add to the intercept of its minimizer: errors of unequal costs move the threshold.
+    /// The number to add to the intercept of its minimizer, because unequal costs of errors move
+    /// the threshold.
     pub shift: f64,
 }
 
-/// A smooth maximum of squares as a function of what is squared.
+/// A smooth maximum of squares as a function of its roots.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OfRoots {
     /// Its value.
     pub value: f64,
-    /// Its gradient by the roots.
+    /// Its gradient with respect to the roots.
     pub slope: Vec<f64>,
-    /// Its second derivatives by the roots, row by row.
+    /// Its second derivatives with respect to the roots, row by row.
     pub curvature: Vec<f64>,
 }
 
-/// A quantity whose square an objective is, or is made of.
+/// A quantity whose square is an objective, or part of one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
     /// c.
     pub value: f64,
-    /// ∂c by each of the objective's means.
+    /// ∂c/∂m for each mean m of the objective.
     pub slope: Vec<f64>,
 }

@@ -4,8 +4,8 @@ use crate::engine::Statistics;
 use crate::measure::{Measure, information};
 use crate::{Attribute, Error};
 
-/// The mutual information of the smooth decision and the attribute, in nats: after Kamishima's
-/// prejudice index, with rates kept away from 0 and 1.
+/// The mutual information of the smooth decision and the attribute, in nats, after Kamishima's
+/// prejudice index. Rates are kept away from 0 and 1.
 #[derive(Debug, Clone)]
 pub struct MutualInformation {
     groups: ByGroup,
@@ -25,7 +25,8 @@ impl MutualInformation {
         }
     }
 
-    /// As if each group had this share of all rows in addition, with the overall rate.
+    /// Shrinks rates of groups toward the overall rate, as if each group had additional rows: this
+    /// share of all rows, with the overall rate.
     #[must_use]
     pub fn shrunk(mut self, share: f64) -> Self {
         self.groups.shrink = share;
@@ -53,10 +54,11 @@ impl Objective for MutualInformation {
         let of = self.groups.of_condition(0, means);
         let (low, high) = (self.clamp, 1.0 - self.clamp);
         let rates: Vec<f64> = of.means.iter().map(|r| r.clamp(low, high)).collect();
-        // The overall rate of the clamped ones, or the information could be negative.
+        // Use the overall rate of the clamped rates; otherwise the information could be negative.
         let overall: f64 = rates.iter().zip(&of.shares).map(|(r, p)| r * p).sum();
         let value = information(&rates, &of.shares);
-        // By the overall rate the derivative is 0: it is the one that makes the value least.
+        // The derivative with respect to the overall rate is 0, because this rate minimizes the
+        // value.
         let odds = |r: f64| libm::log(r / (1.0 - r));
         let by_rate = |(i, rate): (usize, &f64)| match of.means[i] == *rate {
             true => of.shares[i] * (odds(*rate) - odds(overall)),

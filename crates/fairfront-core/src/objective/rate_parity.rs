@@ -5,17 +5,18 @@ use crate::engine::Statistics;
 use crate::measure::Measure;
 use crate::{Attribute, Error};
 
-/// How rates of groups are compared.
+/// The comparison of rates of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// The smooth largest minus the smooth smallest: what people read.
+    /// The smooth maximum minus the smooth minimum, as in the reported measures.
     #[default]
     Range,
     /// Squared deviations from the overall rate, weighted by the groups' shares.
     Variance,
 }
 
-/// A difference of rates that nobody could see: [`Objective::negligible`] is the value it gives.
+/// A difference between rates that is too small to matter; [`Objective::negligible`] is the value
+/// of the objective at this difference.
 const UNSEEN: f64 = 1e-4;
 
 /// The spread over groups of the smooth rates E[σ(φ/τ) | A = g (, Y = ±1)].
@@ -24,21 +25,22 @@ pub struct RateParity {
     groups: ByGroup,
     /// τ; that of [`ErrorRate`] by default.
     pub tau: f64,
-    /// Sharpness of the smooth largest and smallest; 50 by default.
+    /// Sharpness of the smooth maximum and minimum; 50 by default.
     pub beta: f64,
-    /// How rates are compared.
+    /// The comparison of rates.
     pub spread: Spread,
 }
 
 impl RateParity {
-    /// Selection rates on all rows (`demographic_parity`), true positive rates
-    /// (`true_positive_rate_parity`) or false positive rates (`false_positive_rate_parity`) alike;
-    /// `attribute` is at position `index` of the schema.
+    /// Compares selection rates on all rows (`demographic_parity`), true positive rates
+    /// (`equal_opportunity`) or false positive rates (`predictive_equality`). `attribute` is at
+    /// position `index` of the schema.
     pub fn new(condition: Condition, index: usize, attribute: &Attribute) -> Self {
         Self::of(vec![condition], index, attribute)
     }
 
-    /// `equalized_odds`: true and false positive rates alike, the larger spread counts.
+    /// `equalized_odds`: compares true and false positive rates. The value is the smooth maximum of
+    /// the two ranges, or the sum of the two variances.
     pub fn equalized_odds(index: usize, attribute: &Attribute) -> Self {
         let both = vec![Condition::Positive, Condition::Negative];
         Self::of(both, index, attribute)
@@ -53,8 +55,8 @@ impl RateParity {
         }
     }
 
-    /// As if each group had this share of all rows in addition, with the overall rate: what is known
-    /// of small groups counts less.
+    /// Shrinks rates of groups toward the overall rate, as if each group had additional rows: this
+    /// share of all rows, with the overall rate. Small groups then count less.
     #[must_use]
     pub fn shrunk(mut self, share: f64) -> Self {
         self.groups.shrink = share;
@@ -64,13 +66,13 @@ impl RateParity {
     fn kind(&self) -> &'static str {
         match self.groups.conditions.as_slice() {
             [Condition::All] => "demographic_parity",
-            [Condition::Positive] => "true_positive_rate_parity",
-            [Condition::Negative] => "false_positive_rate_parity",
+            [Condition::Positive] => "equal_opportunity",
+            [Condition::Negative] => "predictive_equality",
             _ => "equalized_odds",
         }
     }
 
-    /// The spread under one condition; its slopes are added.
+    /// The spread under one condition. Adds its slopes to `slope`.
     fn of_condition(
         &self,
         condition: usize,

@@ -1,4 +1,4 @@
-//! Smooth stand-ins for the largest of a few numbers, with their derivatives.
+//! Smooth approximations of the maximum of a few numbers, with their derivatives.
 
 /// `Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}`; its derivative is `eᵢ(1 + β(vᵢ − S)) / Σ e`.
 pub(super) fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
@@ -12,10 +12,11 @@ pub(super) fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
     value
 }
 
-/// (1/β) log((1/K) Σ e^{βvᵢ}): all values where all are alike, at most log(K)/β below the largest.
+/// (1/β) log((1/K) Σ e^{βvᵢ}): the common value if all are equal, and at most log(K)/β below the
+/// largest.
 pub(super) fn log_mean_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
     let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Less 1 each: the smaller β is, the less of them is left beside a 1.
+    // Sum e^x − 1: the smaller β is, the fewer digits of it survive next to a 1.
     let mut sum = 0.0;
     for (slope, v) in slope.iter_mut().zip(v) {
         *slope = libm::expm1(beta * (v - largest));
@@ -26,8 +27,8 @@ pub(super) fn log_mean_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
     largest + libm::log1p(sum / n) / beta
 }
 
-/// The smooth largest minus the smooth smallest: 0 where all are alike, at most 2 log(K)/β below the
-/// range.
+/// The smooth maximum minus the smooth minimum: 0 if all are equal, and at most 2 log(K)/β below
+/// the range.
 pub(super) fn smooth_range(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
     let high = log_mean_exp(v, beta, slope);
     let mirrored: Vec<f64> = v.iter().map(|v| -v).collect();

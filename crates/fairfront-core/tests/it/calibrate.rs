@@ -1,4 +1,5 @@
-//! Scaled and calibrated models against a fine search, and measures of probabilities row by row.
+//! Scaled and calibrated models, compared with a fine search, and measures of probabilities, row by
+//! row.
 
 use fairfront_core::{
     Calibration, Linear, LogLoss, Points, Problem, Purpose, Quality, Stream, calibrate,
@@ -30,7 +31,7 @@ fn platt_loss(rows: &[Row], x: &[f64], calibration: Calibration) -> f64 {
     rows.iter().map(loss).sum::<f64>() / (negative + positive)
 }
 
-/// The measures of probabilities as their definitions say, each pair of rows on its own.
+/// The measures of probabilities by their definitions, one pair of rows at a time.
 fn quality(rows: &[&Row], x: &[f64], calibration: Calibration) -> Quality {
     let total: f64 = rows.iter().map(|r| r.w).sum();
     let label = |r: &Row| f64::from(u8::from(r.y > 0.0));
@@ -73,8 +74,8 @@ fn near(a: Option<f64>, b: Option<f64>) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
-    /// Slopes are above 0, no other slope and intercept nearby fit better, and decisions are where
-    /// probabilities reach the threshold.
+    /// Slopes are above 0, no other slope and intercept nearby fit better, and decisions are
+    /// positive where probabilities reach the threshold.
     #[test]
     fn calibrations_fit_best(seed: u64, n in 80_usize..400, weighted: bool, size in -4.0_f64..4.0) {
         let rows = rows(seed, n, 2, weighted);
@@ -95,7 +96,7 @@ proptest! {
             let best = platt_loss(&rows, x, *own);
             let scores: Vec<f64> = rows.iter().map(|r| phi(r, x)).collect();
             let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-            // Labels that fall with the scores would ask for less than the smallest slope.
+            // Labels that fall with the scores would require less than the smallest slope.
             let spread = scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>();
             let spread = (spread / scores.len() as f64).sqrt();
             let is_least = own.slope * spread < 1e-4;
@@ -110,7 +111,7 @@ proptest! {
                 prop_assert!(best <= other + 1e-12, "{own:?}: {best} above {other}");
             }
             for score in scores {
-                // A score that only rounding tells from 0 may be on either side.
+                // A score that is 0 up to rounding may be on either side.
                 if score.abs() > 1e-9 * (1.0 + own.intercept.abs()) / own.slope {
                     prop_assert_eq!(score >= 0.0, own.probability(score) >= own.threshold());
                 }
@@ -142,7 +143,7 @@ proptest! {
         let mut random = Stream::new(seed, Purpose::Solver, [4, 7]);
         let mut x: Vec<f64> = (0..=N_FEATURES).map(|_| random.normal()).collect();
         if ties {
-            // Scores of categories alone.
+            // Scores that depend only on categories.
             (x[0], x[1]) = (0.0, 0.0);
         }
         let calibration = Calibration { slope: 0.3 + random.normal().abs(), intercept: random.normal() };
@@ -167,8 +168,8 @@ proptest! {
         prop_assert!((binned - total).abs() <= 1e-12 * total);
     }
 
-    /// Parameters are scaled by one factor above 0, decisions stay, and no other factor has a lower log
-    /// loss.
+    /// Parameters are scaled by one factor above 0, decisions stay the same, and no other factor
+    /// has a lower log loss.
     #[test]
     fn probabilities_fit_best(seed: u64, n in 50_usize..400, weighted: bool, size in -4.0_f64..4.0) {
         let rows = rows(seed, n, 2, weighted);
@@ -189,7 +190,7 @@ proptest! {
             let moved = scaled.get(0).iter().map(|v| s * v).collect();
             plain.values(&Points::from_vec(x.len(), moved)).unwrap()[0]
         };
-        // Where the best factor is none (0 or without end) the model stays as it is.
+        // If no factor is best (0 or infinite), the model stays unchanged.
         if factor != 1.0 {
             for s in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
                 prop_assert!(loss(1.0) <= loss(s) + 1e-12, "{factor}: {} above {} at {s}", loss(1.0), loss(s));

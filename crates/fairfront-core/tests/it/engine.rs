@@ -1,4 +1,4 @@
-//! The seam between problems and engines: another engine, in another process, gives the same bytes.
+//! The interface between problems and engines: an engine in another process gives the same bytes.
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ use crate::plain::{dataset, rows};
 
 const SEED: &str = "FAIRFRONT_TEST_WORKER";
 const ANSWER: &str = "sums: ";
-/// Rows of the table: six tasks, the last one of fewer blocks.
+/// Number of rows of the table: six tasks, the last one with fewer blocks.
 const N_ROWS: usize = 22_000;
 const N_GROUPS: usize = 3;
 
@@ -29,13 +29,13 @@ fn table(seed: u64) -> Dataset {
     dataset(&rows(seed, N_ROWS, N_GROUPS, true), N_GROUPS)
 }
 
-/// A pass over some blocks; over a sample of all rows without them.
+/// A pass over some blocks; without blocks, over a sample of all rows.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Request<'a> {
     blocks: Option<(usize, usize)>,
     pass: Cow<'a, str>,
-    /// Whether rows are wanted instead of sums.
+    /// Whether rows are requested instead of sums.
     nearest: bool,
 }
 
@@ -79,7 +79,7 @@ impl Remote {
         loop {
             line.clear();
             assert!(output.read_line(&mut line).expect("a live worker") > 0);
-            // The harness prints lines of its own, the first answer after one of them.
+            // The test harness also prints lines; the first answer follows one of them.
             if let Some(at) = line.find(ANSWER) {
                 return serde_json::from_str(&line[at + ANSWER.len()..]).expect("sums");
             }
@@ -132,9 +132,9 @@ impl Engine for Remote {
     }
 }
 
-/// The other process; does nothing in a run of all tests.
+/// The other process. It does nothing in a run of all tests.
 #[test]
-#[ignore = "the worker of the tests of engines"]
+#[ignore = "worker process of the engine tests"]
 fn worker() {
     let Ok(seed) = std::env::var(SEED) else {
         return;
@@ -276,7 +276,7 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
-    /// A point's numbers do not depend on how many others are computed with it, nor on threads.
+    /// A point's numbers do not depend on the number of points computed with it, or on threads.
     #[test]
     fn points_are_independent_of_each_other(seed: u64, n in 2_usize..70, weighted: bool) {
         let data = Arc::new(dataset(&rows(seed, 5_000, N_GROUPS, weighted), N_GROUPS));
@@ -296,15 +296,15 @@ proptest! {
     }
 }
 
-/// Statistics and predictors of the caller's own cannot leave the host, and say so.
+/// The caller's own predictors cannot leave the host; passes with them cannot be serialized.
 #[test]
-fn passes_with_code_of_the_caller_are_not_data() {
+fn passes_with_the_callers_code_cannot_be_serialized() {
     struct Opaque;
     impl fairfront_core::Predictor for Opaque {
         fn n_params(&self, _: &Schema) -> usize {
             1
         }
-        fn penalised(&self, _: &Schema) -> std::ops::Range<usize> {
+        fn penalized(&self, _: &Schema) -> std::ops::Range<usize> {
             0..1
         }
         fn scores(

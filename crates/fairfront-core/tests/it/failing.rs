@@ -1,4 +1,4 @@
-//! Objectives that can fail, as those that call other programs can.
+//! Objectives that can fail, such as those that call other programs.
 
 use fairfront_core::{
     Batches, Error, Lanes, Means, Objective, OuterBatch, OwnStatistics, Precision, Problem, Rows,
@@ -74,7 +74,7 @@ impl OwnStatistics for Failing {
     }
 }
 
-/// Values, gradients, both and weighted sums: whether each fails, with what the objective said.
+/// Whether values, gradients, both and weighted sums fail, each with the error of the objective.
 fn fails(failing: Failing) -> [bool; 5] {
     // More rows than one task has.
     let rows = rows(3, 5000, 2, false);

@@ -1,4 +1,4 @@
-//! What the objectives of groups' rates and losses come to where the answer is known.
+//! Values of the objectives of groups' rates and losses in cases with a known answer.
 
 use fairfront_core::{
     Batches, Condition, Confusion, Costs, FairProblem, GroupRisk, Linear, Measure, Measures,
@@ -13,7 +13,7 @@ use crate::group_plain::{
 use crate::objective::{N_PARAMS, close, points};
 use crate::plain::{Row, dataset, phi, problem, rows, schema};
 
-/// Decisions so sharp, and maxima so exact, that nothing of them is left to see.
+/// Settings with decisions and maxima so sharp that smoothing has no visible effect.
 fn sharp(s: Settings, rows: &[Row], points: &Points) -> Settings {
     let all = points
         .iter()
@@ -39,9 +39,9 @@ fn one(of: &FairProblem, k: usize, x: &[f64]) -> f64 {
         .unwrap()[0]
 }
 
-/// Rows of groups 0, 1, … with these total weights, each of scores and labels of its own:
-/// `score(g)` at the point that [`at_level`] gives.
-fn by_level(weights: &[f64], n_each: usize, label: impl Fn(usize, usize) -> f64) -> Vec<Row> {
+/// Rows of groups 0, 1, … with these total weights. Each group has its own labels and, at the point
+/// that [`at_category`] returns, its own score.
+fn by_category(weights: &[f64], n_each: usize, label: impl Fn(usize, usize) -> f64) -> Vec<Row> {
     let mut all = Vec::new();
     for (g, w) in weights.iter().enumerate() {
         for i in 0..n_each {
@@ -62,8 +62,8 @@ fn by_level(weights: &[f64], n_each: usize, label: impl Fn(usize, usize) -> f64)
     all
 }
 
-/// Parameters that give rows of group g of [`by_level`] the score `scores[g]`.
-fn at_level(scores: &[f64]) -> Vec<f64> {
+/// Parameters that give rows of group g of [`by_category`] the score `scores[g]`.
+fn at_category(scores: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; N_PARAMS];
     let last = scores.get(3).copied().unwrap_or(0.0);
     x[N_PARAMS - 1] = last;
@@ -93,7 +93,7 @@ fn worst_mean(groups: &[(f64, f64)], tail: f64) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// As τ falls and β rises objectives become the measures that they say they are versions of.
+    /// As τ falls and β rises, objectives approach the measures of which they are smooth versions.
     #[test]
     fn sharp_objectives_are_their_measures(seed: u64, n_groups in 2_usize..6, weighted: bool, s in settings()) {
         let rows = rows(seed, 300, n_groups, weighted);
@@ -122,8 +122,8 @@ proptest! {
         prop_assert!((RISK_VARIANCE..N_KINDS).all(|k| of[k].is_none()));
     }
 
-    /// Rows that are alike in every group, however large the groups are, give 0; and as nothing is
-    /// below 0, gradients of 0.
+    /// If all groups have the same rows, however large the groups are, objectives are 0; since
+    /// nothing is below 0, gradients are 0 too.
     #[test]
     fn independence_gives_zero(seed: u64, n_groups in 2_usize..6, s in settings()) {
         let mut random = Stream::new(seed, Purpose::Synthetic, [6, 6]);
@@ -152,16 +152,16 @@ proptest! {
         }
     }
 
-    /// A decision that is "group 0" has the largest range, and the variance and information of an
+    /// Selecting exactly group 0 gives the largest range, and the variance and information of an
     /// indicator.
     #[test]
     fn deciding_by_group_has_known_values(weights in prop::collection::vec(0.1..3.0_f64, 2..5), score in 0.1..5.0_f64, s in settings()) {
         let n_groups = weights.len();
         // Group g has g + 1 positives of 6.
-        let rows = by_level(&weights, 6, |g, i| if i <= g { 1.0 } else { -1.0 });
+        let rows = by_category(&weights, 6, |g, i| if i <= g { 1.0 } else { -1.0 });
         let mut scores = vec![-score; n_groups];
         scores[0] = score;
-        let x = at_level(&scores);
+        let x = at_category(&scores);
         let s = sharp(s, &rows, &Points::from_vec(N_PARAMS, x.clone()));
         let all = problem(dataset(&rows, n_groups), objectives(n_groups, &s));
         let share = |positives: f64, of: fn(f64, f64) -> f64| {
@@ -189,7 +189,7 @@ proptest! {
         }
         let hard = &measured(&rows, n_groups, &Points::from_vec(N_PARAMS, x.clone()))[0];
         prop_assert!((hard.mutual_information(0).unwrap() - entropy(p)).abs() < 1e-12);
-        // Wrong: the negatives of group 0 and the positives of the others.
+        // Errors: the negatives of group 0 and the positives of the others.
         let total: f64 = weights.iter().sum();
         let Costs { false_positive, false_negative } = s.costs;
         let cost = |g: usize| match g {
@@ -203,15 +203,15 @@ proptest! {
         prop_assert!((measure.of(hard).unwrap() - wrong).abs() < 1e-12 * wrong.max(1.0));
     }
 
-    /// The conditional value at risk as μ falls is the mean of the worst 1 − α; at any μ it is not
-    /// above that, and below by at most μ times the entropy of α over 1 − α. The smooth largest loss
-    /// is at most log(K)/β below the largest.
+    /// As μ falls, the conditional value at risk approaches the mean of the worst 1 − α. At any μ
+    /// it is not above that mean, and below it by at most μ times the entropy of α over 1 − α. The
+    /// smooth maximum of losses is at most log(K)/β below the largest.
     #[test]
     fn risks_are_near_their_sharp_versions(weights in prop::collection::vec(0.1..3.0_f64, 2..5), seed: u64, s in settings()) {
         let n_groups = weights.len();
-        let rows = by_level(&weights, 2, |_, _| 1.0);
+        let rows = by_category(&weights, 2, |_, _| 1.0);
         let scores = points(seed, 1, 2.0).get(0)[..n_groups].to_vec();
-        let x = at_level(&scores);
+        let x = at_category(&scores);
         let total: f64 = weights.iter().sum();
         let losses: Vec<f64> = scores.iter().map(|v| (-v).exp().ln_1p()).collect();
         let groups: Vec<(f64, f64)> = weights.iter().map(|w| w / total).zip(losses.iter().copied()).collect();
@@ -236,12 +236,12 @@ proptest! {
         prop_assert!(close(one(&all, RISK_VARIANCE, &x), variance, 1e-13));
     }
 
-    /// A blunt maximum is near the mean: what is left of a range is β times the variance of the
-    /// rates, and not rounding.
+    /// With a small β, the smooth maximum is near the mean: the remaining range is β times the
+    /// variance of the rates, and not rounding.
     #[test]
-    fn blunt_ranges_are_variances(weights in prop::collection::vec(0.1..3.0_f64, 2..5), seed: u64, digits in 2.0..16.0_f64, s in settings()) {
+    fn ranges_with_small_beta_are_variances(weights in prop::collection::vec(0.1..3.0_f64, 2..5), seed: u64, digits in 2.0..16.0_f64, s in settings()) {
         let n_groups = weights.len();
-        let rows = by_level(&weights, 2, |_, _| 1.0);
+        let rows = by_category(&weights, 2, |_, _| 1.0);
         let scores = points(seed, 1, 2.0).get(0)[..n_groups].to_vec();
         let beta = 10.0_f64.powf(-digits);
         let s = Settings { beta, shrink: 0.0, ..s };
@@ -250,15 +250,15 @@ proptest! {
         let n = n_groups as f64;
         let mean = rates.iter().sum::<f64>() / n;
         let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / n;
-        // Of equalized odds the half, as there are no negatives.
+        // Half of it for equalized odds, as there are no negatives.
         for (k, expected) in [(1, beta * variance), (3, beta * variance), (7, 0.5 * beta * variance)] {
-            let found = one(&all, k, &at_level(&scores));
+            let found = one(&all, k, &at_category(&scores));
             prop_assert!((found - expected).abs() < beta * beta + 1e-15, "kind {k}: {found} is not {expected}");
             prop_assert!(found >= -1e-15);
         }
     }
 
-    /// Shrinking without end leaves what all rows say.
+    /// In the limit of shrinking, only the overall rate remains.
     #[test]
     fn shrinking_ends_at_the_overall_rate(seed: u64, n_groups in 2_usize..6, s in settings()) {
         let rows = rows(seed, 100, n_groups, true);
@@ -276,8 +276,9 @@ proptest! {
         }
     }
 
-    /// Shrinking gives the rates of rows with, in each group, copies of all rows that count in
-    /// addition; where only rates or losses matter, not the groups' shares, so do the objectives.
+    /// Shrinking gives the same rates as adding copies of all rows that count to each group.
+    /// Objectives that depend only on rates or losses, not on the groups' shares, are then equal
+    /// too.
     #[test]
     fn shrinking_is_adding_rows_of_all_groups(seed: u64, n_groups in 2_usize..6, s in settings(), shrink in 0.01..2.0_f64) {
         let rows = rows(seed, 60, n_groups, true);
@@ -286,7 +287,7 @@ proptest! {
         let known: Vec<&Row> = rows.iter().filter(|r| r.group.is_some()).collect();
         let weight = |counts: &dyn Fn(&Row) -> bool| known.iter().filter(|r| counts(r)).map(|r| r.w).sum::<f64>();
         let all_known = weight(&|_| true);
-        // Under a condition, as much is added as `shrink` of all rows.
+        // Under a condition too, the added weight is `shrink` of all rows.
         let with_copies = |conditioned: bool| {
             let mut more = rows.clone();
             for g in 0..n_groups {
@@ -299,7 +300,7 @@ proptest! {
             problem(dataset(&more, n_groups), objectives(n_groups, &Settings { shrink: 0.0, ..s }))
         };
         for (conditioned, kinds) in [(false, vec![1, WORST]), (true, vec![3, 5, 7])] {
-            // A group without rows that count is left out, and would not be with copies.
+            // A group without rows that count is left out, but would not be with copies.
             let cells = (0..n_groups).flat_map(|g| [(g, 1.0), (g, -1.0)]);
             let mut full = cells.map(|(g, y)| weight(&|r: &Row| r.group == Some(g) && r.y == y));
             if conditioned && full.any(|w| w == 0.0) {
@@ -315,8 +316,8 @@ proptest! {
         }
     }
 
-    /// The measure of information is that of the joint table, and measures of two lots of rows
-    /// together are those of all rows.
+    /// The information is that of the joint table, and measures of two sets of rows together are
+    /// those of all rows.
     #[test]
     fn measures_are_counts(seed: u64, n_groups in 2_usize..6, weighted: bool, n in 12_usize..300, split in 0.0..1.0_f64) {
         let rows = rows(seed, n, n_groups, weighted);
@@ -346,12 +347,12 @@ proptest! {
     }
 }
 
-/// Losses of a small group shrink more than those of a large one: the mean that the worst are
-/// compared with must shrink with them, or the risk would be negative.
+/// Losses of a small group shrink more than those of a large one. The mean with which the worst
+/// losses are compared must shrink with them, or the risk would be negative.
 #[test]
 fn a_small_group_of_large_loss_does_not_make_risk_negative() {
-    let rows = by_level(&[9.0, 1.0], 2, |_, _| 1.0);
-    let x = at_level(&[2.0, -2.0]);
+    let rows = by_category(&[9.0, 1.0], 2, |_, _| 1.0);
+    let x = at_category(&[2.0, -2.0]);
     for (alpha, shrink) in [(0.05, 0.1), (0.05, 1.0), (0.5, 1.0), (0.05, 100.0)] {
         let s = Settings {
             tau: 1.0,
@@ -370,9 +371,9 @@ fn a_small_group_of_large_loss_does_not_make_risk_negative() {
     }
 }
 
-/// Shrinking by 0 is none.
+/// Shrinking by 0 has no effect.
 #[test]
-fn shrinking_by_nothing_changes_nothing() {
+fn shrinking_by_zero_changes_nothing() {
     let attribute = &schema(3).attributes[0];
     let kinds: [(Box<dyn Objective>, Box<dyn Objective>); 4] = [
         both(RateParity::new(Condition::Positive, 0, attribute), |o| {
@@ -404,7 +405,7 @@ fn both<T: Objective + Clone + 'static>(
     (Box::new(of.clone()), Box::new(changed(of)))
 }
 
-/// Measures of rows of which nothing is known are none, with others they are those of the others.
+/// Rows without weight have no measures, and do not change the measures of other rows.
 #[test]
 fn measures_without_rows_are_none() {
     let mut rows = rows(1, 40, 2, false);
@@ -422,9 +423,9 @@ fn measures_without_rows_are_none() {
     assert_eq!(nothing.with(&nothing), nothing);
 }
 
-/// Values that count as 0 are those of differences that nobody could see.
+/// Values that count as 0 are those of differences that are too small to matter.
 #[test]
-fn what_is_negligible_is_seen_by_nobody() {
+fn negligible_values_are_too_small_to_matter() {
     let s = Settings {
         tau: 1.0,
         beta: 50.0,
@@ -435,10 +436,10 @@ fn what_is_negligible_is_seen_by_nobody() {
         shrink: 0.0,
         costs: Costs::EQUAL,
     };
-    let rows = by_level(&[1.0, 1.0], 4, |_, i| if i < 2 { 1.0 } else { -1.0 });
+    let rows = by_category(&[1.0, 1.0], 4, |_, i| if i < 2 { 1.0 } else { -1.0 });
     let all = problem(dataset(&rows, 2), objectives(2, &s));
-    // σ(±1e-4 · 2 / 2τ) is 0.5 ± 0.5e-4; information is asked of decisions twice as blurred.
-    let apart = |tau: f64| at_level(&[2e-4 * tau, -2e-4 * tau]);
+    // σ(±1e-4 · 2 / 2τ) is 0.5 ± 0.5e-4; information uses decisions that are twice as blurred.
+    let apart = |tau: f64| at_category(&[2e-4 * tau, -2e-4 * tau]);
     for (k, tau) in PARITIES.map(|k| (k, 1.0)).chain([(INFORMATION, 2.0)]) {
         let found = one(&all, k, &apart(tau));
         let expected = all.negligible(k);

@@ -11,10 +11,11 @@ use crate::group_plain::{
 use crate::objective::{N_PARAMS, close, points};
 use crate::plain::{self, dataset, problem, rows};
 
-/// Covariances and the log loss, then every kind here: all that share a pass over the rows.
+/// Covariances and the log loss, then every kind here: all objectives that share a pass over the
+/// rows.
 pub(crate) fn mixed(n_groups: usize, s: &Settings) -> Vec<Box<dyn Objective>> {
     let mut all: Vec<Box<dyn Objective>> = (0..6).map(|k| plain::objective(k, n_groups)).collect();
-    // Kinds of every output one after the other, so that none finds what another has left.
+    // Alternate between kinds of outputs, so that no objective finds the outputs of another.
     all.extend((0..N_KINDS).map(|k| objective((5 * k) % N_KINDS, n_groups, s)));
     all
 }
@@ -41,7 +42,7 @@ proptest! {
             let own: Vec<f64> = values.iter().skip(k).step_by(N_KINDS).copied().collect();
             prop_assert_eq!(all.values_of(k, &points).unwrap(), own);
         }
-        // Nothing is below 0, but for rounding.
+        // Nothing is below 0, except for rounding.
         prop_assert!(values.iter().all(|v| *v >= -1e-14), "{values:?}");
         // Other rows have their own weights and groups.
         let others = rows.iter().rev().step_by(2).cloned().collect::<Vec<_>>();
@@ -81,13 +82,14 @@ proptest! {
         }
     }
 
-    /// Values and gradients found together are those found apart, whatever the objectives share.
+    /// Values and gradients computed together equal those computed separately, whatever the
+    /// objectives share.
     #[test]
     fn evaluations_agree(seed: u64, n in 12_usize..5000, n_groups in 2_usize..6, n_points in 1_usize..40, s in settings()) {
         let rows = rows(seed, n, n_groups, true);
         let data = || dataset(&rows, n_groups);
         let all = problem(data(), mixed(n_groups, &s));
-        // A mean and one that needs no rows: found in one pass.
+        // A mean and an objective that needs no rows: computed in one pass.
         let means = problem(data(), vec![objective(ERROR, n_groups, &s), plain::objective(1, n_groups)]);
         let points = points(seed, n_points, 0.7);
         let mut random = Stream::new(seed, Purpose::Solver, [2, 2]);
@@ -130,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Scores of ±1e4 overflow nothing, and values stay those of the definition.
+    /// Scores of ±1e4 cause no overflow, and values still match the definition.
     #[test]
     fn extreme_scores_are_finite(seed: u64, n_groups in 2_usize..6, s in settings()) {
         let rows = rows(seed, 100, n_groups, true);
@@ -183,7 +185,8 @@ proptest! {
         prop_assert!(values[2] <= chord + 1e-12, "{} above {chord}", values[2]);
     }
 
-    /// A softened problem is the one with temperatures times the factor; losses have none.
+    /// A softened problem is the one with temperatures times the factor; losses have no
+    /// temperature.
     #[test]
     fn softening_is_another_temperature(seed: u64, n_groups in 2_usize..6, factor in 0.1..20.0_f64, s in settings()) {
         let hotter = Settings { tau: s.tau * factor, ..s };
@@ -193,7 +196,7 @@ proptest! {
             prop_assert_eq!(softened.is_some(), k <= INFORMATION);
             let Some(softened) = softened else { continue };
             let same = objective(k, n_groups, &hotter);
-            // Of information the temperature is 2τ: the same product, rounded alike.
+            // Information has the temperature 2τ: the same product, with the same rounding.
             prop_assert_eq!(softened.definition(), same.definition());
             prop_assert_eq!(softened.name(), same.name());
         }
@@ -211,9 +214,9 @@ proptest! {
         prop_assert!(losses.temperature().is_none());
     }
 
-    /// Which group is called what changes nothing.
+    /// Reordering groups changes nothing.
     #[test]
-    fn names_of_groups_do_not_matter(seed: u64, n_groups in 2_usize..6, s in settings()) {
+    fn the_order_of_groups_does_not_matter(seed: u64, n_groups in 2_usize..6, s in settings()) {
         let rows = rows(seed, 120, n_groups, true);
         let mut order: Vec<usize> = (0..n_groups).collect();
         let mut random = Stream::new(seed, Purpose::Synthetic, [5, 5]);
@@ -239,13 +242,13 @@ proptest! {
         }
     }
 
-    /// Groups without weight, at all or among the rows that count, are left out.
+    /// Groups without weight, overall or among the rows that count, are left out.
     #[test]
     fn absent_groups_are_left_out(seed: u64, s in settings()) {
         let mut rows = rows(seed, 120, 5, true);
         for row in &mut rows {
             match row.group {
-                // Nobody at all, nobody of weight, no positives, no negatives.
+                // No rows, no weight, no positives, no negatives.
                 Some(0) => row.group = Some(1),
                 Some(2) => row.w = 0.0,
                 Some(3) => row.y = -1.0,
@@ -263,7 +266,7 @@ proptest! {
                 prop_assert!(gradients.get(k, i).iter().all(|g| g.is_finite()), "kind {k}");
             }
         }
-        // As if the attribute had never had the first and the third.
+        // Compare with an attribute without the first and the third group.
         let mut fewer = rows.clone();
         fewer.retain(|r| r.group != Some(2));
         for row in &mut fewer {
@@ -275,7 +278,7 @@ proptest! {
         }
     }
 
-    /// One group, or none, cannot differ from another.
+    /// A single group, or none, cannot differ from another.
     #[test]
     fn one_group_alone_gives_zero(seed: u64, known: bool, label in 0_usize..3, s in settings()) {
         let mut rows = rows(seed, 60, 3, true);
@@ -341,7 +344,7 @@ fn stochastic_gradients_of_errors_are_unbiased() {
     }
 }
 
-/// With unequal costs the start is the same model with its threshold moved.
+/// With unequal costs, the start is the same model with its threshold moved.
 #[test]
 fn costs_move_the_start() {
     let rows = rows(6, 500, 2, true);
@@ -365,9 +368,9 @@ fn costs_move_the_start() {
     assert!((moved - 5.0_f64.ln()).abs() < 1e-12);
 }
 
-/// Errors are first sought where the log loss is least.
+/// The search for the smallest error rate starts where the log loss is smallest.
 #[test]
-fn the_error_rate_starts_at_the_least_log_loss() {
+fn the_error_rate_starts_at_the_smallest_log_loss() {
     let rows = rows(6, 500, 2, true);
     for lambda in [0.02, 0.0] {
         let errors = fairfront_core::ErrorRate {

@@ -7,20 +7,20 @@ use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, Row, mean, phi, schema};
 
-/// Objectives that [`objectives`] makes.
+/// Number of objectives that [`objectives`] makes.
 pub(crate) const N_KINDS: usize = 13;
 /// The kinds that are smooth versions of a measure.
 pub(crate) const MEASURED: [usize; 6] = [ERROR, 1, 3, 5, 7, INFORMATION];
 pub(crate) const ERROR: usize = 0;
 /// The kinds that compare rates: range and variance of selection rates, true positive rates, false
-/// positive rates, both of these.
+/// positive rates, and both of the latter.
 pub(crate) const PARITIES: std::ops::Range<usize> = 1..9;
 pub(crate) const INFORMATION: usize = 9;
 pub(crate) const RISK_VARIANCE: usize = 10;
 pub(crate) const CVAR: usize = 11;
 pub(crate) const WORST: usize = 12;
 
-/// What the kinds are made with.
+/// The settings of the kinds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) tau: f64,
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     pub(crate) costs: Costs,
 }
 
-/// All of them, of sizes at which the naive formulas below do not overflow.
+/// Random settings of sizes at which the naive formulas below do not overflow.
 pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let shrink = prop_oneof![Just(0.0), 0.001..0.5_f64];
     let clamp = prop_oneof![Just(1e-6), 0.01..0.3_f64];
@@ -58,7 +58,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// One of each kind. Information is asked of decisions that are twice as blurred, so that not all
+/// One objective of a kind. Information uses decisions that are twice as blurred, so that not all
 /// objectives of decisions share them.
 pub(crate) fn objective(kind: usize, n_groups: usize, s: &Settings) -> Box<dyn Objective> {
     let attribute = &schema(n_groups).attributes[0];
@@ -124,9 +124,9 @@ fn weight<'a>(rows: impl IntoIterator<Item = &'a Row>) -> f64 {
     rows.into_iter().map(|r| r.w).sum()
 }
 
-/// Share and mean of each group with weight among the rows that `counts` says, and the mean of all
-/// of them; each group has `shrink` of the weight of all rows of known group in addition, with that
-/// mean.
+/// Share and mean of each group with weight among the rows that `counts` accepts, and the mean of
+/// all of them. Each group has additional weight with that mean: `shrink` of the weight of all rows
+/// of known group.
 fn by_group(
     rows: &[Row],
     counts: impl Fn(&Row) -> bool,
@@ -154,13 +154,13 @@ fn by_group(
     (of_groups, overall)
 }
 
-/// (1/β) log of the mean of e^{βv}, measured from the first.
+/// (1/β) log of the mean of e^{βv}, relative to the first value.
 fn smooth_largest(v: &[f64], beta: f64) -> f64 {
     let e: f64 = v.iter().map(|u| (beta * (u - v[0])).exp()).sum();
     v[0] + (e / v.len() as f64).ln() / beta
 }
 
-/// The least of ρ + E[μ log(1 + e^{(L−ρ)/μ})]/(1−α) over ρ, by bracketing.
+/// The minimum over ρ of ρ + E[μ log(1 + e^{(L−ρ)/μ})]/(1−α), by bracketing.
 fn least_over_rho(losses: &[(f64, f64)], alpha: f64, mu: f64) -> f64 {
     let at = |rho: f64| {
         let above = losses.iter().map(|(p, l)| p * softplus((l - rho) / mu));
@@ -195,7 +195,7 @@ fn spread(kind: usize, label: Option<f64>, s: &Settings, rows: &[Row], x: &[f64]
     smooth_largest(&rates, s.beta) + smooth_largest(&mirrored, s.beta)
 }
 
-/// The value of `objective(kind, n_groups, s)` as its definition says, row by row.
+/// The value of `objective(kind, n_groups, s)` by its definition, row by row.
 pub(crate) fn value(kind: usize, s: &Settings, rows: &[Row], x: &[f64]) -> f64 {
     let of = |label| spread(kind, label, s, rows, x);
     let losses = || by_group(rows, |_| true, s.shrink, |r| loss(r, x));
@@ -235,11 +235,11 @@ pub(crate) fn value(kind: usize, s: &Settings, rows: &[Row], x: &[f64]) -> f64 {
             if groups.is_empty() {
                 return 0.0;
             }
-            // Of groups that are alike it is the loss of each, by how the corner is smoothed.
-            let alike: Vec<(f64, f64)> = groups.iter().map(|(p, _)| (*p, 0.0)).collect();
+            // Subtract the value for equal groups, which comes from smoothing the corner.
+            let equal: Vec<(f64, f64)> = groups.iter().map(|(p, _)| (*p, 0.0)).collect();
             let tail = least_over_rho(&groups, s.alpha, s.mu);
             let all: f64 = groups.iter().map(|(p, l)| p * l).sum();
-            tail - least_over_rho(&alike, s.alpha, s.mu) - all
+            tail - least_over_rho(&equal, s.alpha, s.mu) - all
         }
         _ => {
             let losses: Vec<f64> = losses().0.iter().map(|(_, l)| *l).collect();
@@ -251,7 +251,7 @@ pub(crate) fn value(kind: usize, s: &Settings, rows: &[Row], x: &[f64]) -> f64 {
     }
 }
 
-/// Σ p(g, d) log(p(g, d) / (p(g) p(d))) over a joint table with a row for each group.
+/// Σ p(g, d) log(p(g, d) / (p(g) p(d))) over a joint table with one row per group.
 pub(crate) fn information(table: &[[f64; 2]]) -> f64 {
     let total: f64 = table.iter().flatten().sum();
     let of_decision = |d: usize| table.iter().map(|row| row[d]).sum::<f64>() / total;

@@ -1,4 +1,4 @@
-//! Objectives and problems against plain, slow, obviously right implementations.
+//! Objectives and problems, compared with plain, slow, obviously correct implementations.
 
 mod calibrate;
 mod engine;

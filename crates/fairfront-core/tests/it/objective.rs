@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     /// Values for many points at once are those of the definition, for every kind of objective,
-    /// two and more groups, weights, unknown groups, levels without a feature.
+    /// two and more groups, weights, unknown groups, categories without a feature.
     #[test]
     fn values_are_those_of_the_definition(seed: u64, n in 12_usize..2200, n_groups in 2_usize..5, weighted: bool, n_points in 1_usize..40) {
         let rows = rows(seed, n, n_groups, weighted);
@@ -40,7 +40,7 @@ proptest! {
             let own: Vec<f64> = values.iter().skip(k).step_by(6).copied().collect();
             prop_assert_eq!(all.values_of(k, &points).unwrap(), own);
         }
-        // Together with gradients they are the same, but for the order of sums.
+        // Values computed with gradients are the same, except for the order of sums.
         let convex = problem(dataset(&rows, n_groups), (0..3).map(|k| objective(k, n_groups)).collect());
         for both in [&all, &convex] {
             let (together, gradients) = both.evaluate(&points).unwrap();
@@ -56,7 +56,7 @@ proptest! {
                 }
             }
         }
-        // The same rows given as other rows take no short cut, and agree.
+        // The same rows, passed as other rows, take no shortcut and give the same values.
         let other = dataset(&rows, n_groups);
         let again = all.values_on(&other, &points).unwrap();
         for (a, b) in values.iter().zip(&again) {
@@ -90,7 +90,7 @@ proptest! {
         }
     }
 
-    /// Scores of ±1e4 overflow nothing.
+    /// Scores of ±1e4 cause no overflow.
     #[test]
     fn extreme_scores_are_finite(seed: u64, n_groups in 2_usize..5) {
         let rows = rows(seed, 100, n_groups, true);
@@ -114,8 +114,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Roots are the covariances of the definition, their gradients its central differences, and
-    /// the objective is the smooth maximum of their squares; many points at once give the same.
+    /// Roots are the covariances of the definition, their gradients match its central differences,
+    /// and the objective is the smooth maximum of their squares. Many points at once give the same
+    /// values.
     #[test]
     fn roots_are_the_covariances(seed: u64, n_groups in 2_usize..5, weighted: bool, n_points in 1_usize..40) {
         let rows = rows(seed, 150, n_groups, weighted);
@@ -128,7 +129,7 @@ proptest! {
             let n_roots = if n_groups == 2 { 1 } else { n_groups };
             prop_assert_eq!(all.roots().map_or(0, |r| r.n_roots(k)), n_roots);
             let roots = all.roots().unwrap().roots_at(k, x).unwrap();
-            prop_assert_eq!(roots.affine, k < 3, "disparate impact of a linear score is affine");
+            prop_assert_eq!(roots.affine, k < 3, "the covariance of a linear score is affine");
             let expected = covariances(k, n_groups, &rows, x);
             prop_assert_eq!(roots.values.len(), n_roots);
             for (found, expected) in roots.values.iter().zip(&expected) {
@@ -161,8 +162,8 @@ proptest! {
     }
 }
 
-/// How far the mean of many stochastic gradients of three objectives is from the gradient, parameter by
-/// parameter, with the standard error of the mean and the length of the gradient.
+/// The distance of the mean of many stochastic gradients of three objectives from the gradient,
+/// parameter by parameter, with the standard error of the mean and the length of the gradient.
 fn offsets(n_groups: usize, weighted: bool, size: usize) -> Vec<Vec<[f64; 3]>> {
     let rows = rows(5, 600, n_groups, weighted);
     let all = problem(
@@ -200,8 +201,9 @@ fn offsets(n_groups: usize, weighted: bool, size: usize) -> Vec<Vec<[f64; 3]>> {
 }
 
 /// The mean of many stochastic gradients is the gradient: for the loss by sampling, for the
-/// covariance of a linear score exactly, for equal opportunity through two independent batches. The last is
-/// so for two groups, whose objective is a square, and for equal weights, with which strata fix the shares.
+/// covariance of a linear score exactly, for the covariance given a positive label through two
+/// independent batches. The last holds for two groups, whose objective is a square, and for equal
+/// weights, for which strata fix the shares.
 #[test]
 fn stochastic_gradients_are_unbiased() {
     for (k, of_objective) in offsets(2, false, 60).iter().enumerate() {
@@ -216,8 +218,8 @@ fn stochastic_gradients_are_unbiased() {
     }
 }
 
-/// With more groups h′ is that of a smooth maximum, and with weights shares are ratios: a bias remains, which
-/// falls as the batch grows.
+/// With more groups, h′ is that of a smooth maximum, and with weights, shares are ratios: a bias
+/// remains, which falls as the batch grows.
 #[test]
 fn the_bias_of_many_groups_falls_with_the_batch() {
     let share = |size: usize| {
@@ -271,7 +273,8 @@ fn the_hessian_agrees_with_differences_of_gradients() {
 }
 
 proptest! {
-    /// Derivatives by the roots agree with central differences, and the value with the objective's.
+    /// Derivatives with respect to the roots agree with central differences, and the value with
+    /// that of the objective.
     #[test]
     fn objectives_are_functions_of_their_roots(seed: u64, n_groups in 2_usize..5, kind in 1_usize..6) {
         let rows = rows(seed, 60, n_groups, false);
@@ -296,15 +299,15 @@ proptest! {
         }
     }
 
-    /// Where an objective says that it is convex, chords lie above it.
+    /// Where an objective claims to be convex, chords lie above it.
     #[test]
     fn chords_lie_above_where_convexity_is_claimed(seed: u64, n_groups in 2_usize..6, kind in 0_usize..6, share in 0.0..1.0_f64) {
         let rows = rows(seed, 80, n_groups, true);
         let all = problem(dataset(&rows, n_groups), vec![objective(0, n_groups), objective(kind, n_groups)]);
-        let Some(level) = (&all as &dyn Problem).convex_below(1) else { return Ok(()) };
+        let Some(limit) = (&all as &dyn Problem).convex_below(1) else { return Ok(()) };
         let mut ends = points(seed, 2, 1.0);
-        // Moved towards 0 until both values are low enough.
-        while all.values_of(1, &ends).unwrap().iter().any(|v| *v > level) {
+        // Move the ends toward 0 until both values are low enough.
+        while all.values_of(1, &ends).unwrap().iter().any(|v| *v > limit) {
             let closer = ends.as_slice().iter().map(|x| 0.7 * x).collect();
             ends = Points::from_vec(N_PARAMS, closer);
         }
@@ -315,7 +318,7 @@ proptest! {
         prop_assert!(low <= share * values[0] + (1.0 - share) * values[1] + 1e-12);
     }
 
-    /// Models as good as another are no larger than the bounds say.
+    /// Models with at most a given loss are within the bounds.
     #[test]
     fn parameters_are_within_their_bounds(seed: u64, scale in 0.1..30.0_f64) {
         let rows = rows(seed, 80, 2, true);
@@ -332,7 +335,7 @@ proptest! {
 }
 
 #[test]
-fn the_unmitigated_model_has_no_gradient_left() {
+fn the_gradient_of_the_unmitigated_model_is_zero() {
     let rows = rows(3, 2_000, 2, false);
     let data = dataset(&rows, 2);
     assert_eq!(data.n_rows(), 2_000);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, BLOCK_ROWS, CategoricalFeature, Center, Covariance, Dataset, FairProblem, Kind,
+    Attribute, BLOCK_ROWS, CategoricalFeature, Center, Condition, Covariance, Dataset, FairProblem,
     Linear, LogLoss, Objective, Purpose, RowBlock, Schema, SmoothMax, Stream, UNKNOWN_GROUP,
 };
 
@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub(crate) w: f64,
 }
 
-/// Two numeric features, a category of three and one of two levels, and an attribute.
+/// Two numeric features, columns of three and of two categories, and an attribute.
 pub(crate) fn schema(n_groups: usize) -> Schema {
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
     Schema {
@@ -24,11 +24,11 @@ pub(crate) fn schema(n_groups: usize) -> Schema {
         categorical: vec![
             CategoricalFeature {
                 column: "c".into(),
-                levels: names("c", 3),
+                categories: names("c", 3),
             },
             CategoricalFeature {
                 column: "d".into(),
-                levels: names("d", 2),
+                categories: names("d", 2),
             },
         ],
         attributes: vec![Attribute::new("a", names("g", n_groups))],
@@ -46,12 +46,12 @@ pub(crate) fn rows(seed: u64, n: usize, n_groups: usize, weighted: bool) -> Vec<
             z[0] = random.normal();
             z[1] = random.normal();
             let (c, d) = (random.below(4), random.below(2));
-            // The fourth level has no feature.
+            // The fourth category has no feature.
             if c < 3 {
                 z[2 + c] = 1.0;
             }
             z[5 + d] = 1.0;
-            // The first rows take care that every group and label occurs.
+            // The first rows ensure that every group and label occurs.
             let group = if i < 2 * n_groups {
                 i % n_groups
             } else {
@@ -115,24 +115,24 @@ pub(crate) fn objective(number: usize, n_groups: usize) -> Box<dyn Objective> {
     let of = |kind| Covariance::new(kind, 0, attribute);
     match number {
         0 => Box::new(LogLoss { lambda: 0.01 }),
-        1 => Box::new(of(Kind::DisparateImpact)),
+        1 => Box::new(of(Condition::All)),
         2 => Box::new(Covariance {
             smooth_max: SmoothMax::LogSumExp,
             beta: 3.0,
-            ..of(Kind::DisparateImpact)
+            ..of(Condition::All)
         }),
         3 => Box::new(Covariance {
             mu: 0.3,
-            ..of(Kind::EqualOpportunity)
+            ..of(Condition::Positive)
         }),
         4 => Box::new(Covariance {
             mu: 0.3,
             center: Center::All,
-            ..of(Kind::EqualOpportunity)
+            ..of(Condition::Positive)
         }),
         _ => Box::new(Covariance {
             mu: 0.3,
-            ..of(Kind::PredictiveEquality)
+            ..of(Condition::Negative)
         }),
     }
 }
@@ -149,7 +149,7 @@ pub(crate) fn phi(row: &Row, x: &[f64]) -> f64 {
     row.z.iter().zip(x).map(|(z, c)| z * c).sum::<f64>() + x[N_FEATURES]
 }
 
-/// The value of `objective(number, n_groups)` as its definition says, row by row.
+/// The value of `objective(number, n_groups)` by its definition, row by row.
 pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> f64 {
     if number == 0 {
         let loss = mean(rows.iter(), |r| {
@@ -170,7 +170,7 @@ pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> 
     smooth_max(number, &squares)
 }
 
-/// The covariances whose squares objective `number` is made of; of two groups the second's.
+/// The covariances whose squares make up objective `number`; for two groups, that of the second.
 pub(crate) fn covariances(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> Vec<f64> {
     let smooth_min = |s: f64| {
         let mu = 0.3;
@@ -206,7 +206,7 @@ pub(crate) fn covariances(number: usize, n_groups: usize, rows: &[Row], x: &[f64
     (first..n_groups).map(covariance).collect()
 }
 
-/// The smooth maximum that objective `number` takes.
+/// The smooth maximum that objective `number` uses.
 pub(crate) fn smooth_max(number: usize, v: &[f64]) -> f64 {
     if let [one] = v {
         return *one;

@@ -85,7 +85,7 @@ proptest! {
     }
 }
 
-/// Rates of positives leave out other groups than rates of all rows.
+/// Rates of positives and rates of all rows leave out different groups.
 #[test]
 fn each_rate_has_its_own_groups() {
     let rows = rows(5, 400, 3, false);

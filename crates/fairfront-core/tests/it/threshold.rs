@@ -1,4 +1,4 @@
-//! Moved thresholds against every threshold there is.
+//! Moved thresholds, compared with every possible threshold.
 
 use fairfront_core::{Costs, Linear, Measure, Points, Purpose, Stream, better_thresholds, measure};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn score(row: &Row, x: &[f64]) -> f64 {
     row.z.iter().zip(x).map(|(z, x)| z * x).sum::<f64>() + x[N_FEATURES]
 }
 
-/// The values of all models that differ from this one in the intercept alone, between any two rows.
+/// The values of all models that differ from this one only in the intercept, between any two rows.
 fn all_shifts(rows: &[Row], n_groups: usize, x: &[f64], measures: &[Measure]) -> Vec<Vec<f64>> {
     let mut scores: Vec<f64> = rows.iter().map(|row| score(row, x)).collect();
     scores.sort_by(f64::total_cmp);
@@ -58,8 +58,9 @@ fn values(rows: &[Row], n_groups: usize, points: &Points, measures: &[Measure]) 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What is returned dominates what it comes from, differs in the intercept alone, and for each
-    /// measure the least value that any threshold reaches without harm to the others is among it.
+    /// The returned models dominate the original and differ from it only in the intercept. For each
+    /// measure, they include the smallest value that any threshold reaches without harm to the
+    /// others.
     #[test]
     fn no_threshold_is_better(seed: u64, n in 20_usize..250, n_groups in 2_usize..4, weighted: bool, set in 0_usize..5) {
         let rows = rows(seed, n, n_groups, weighted);
@@ -68,7 +69,7 @@ proptest! {
         let mut random = Stream::new(seed, Purpose::Solver, [3, 3]);
         let x: Vec<f64> = (0..=N_FEATURES).map(|_| random.normal()).collect();
         let point = Points::from_vec(x.len(), x.clone());
-        // Few rows may leave a group without the rows that a measure is about.
+        // With few rows, a group may lack the rows that a measure needs.
         let at_point = measure(&Linear, &data, &point).unwrap();
         prop_assume!(measures.iter().all(|k| k.of(&at_point[0]).is_some()));
         let better = better_thresholds(&Linear, &data, &point, measures).unwrap();
@@ -83,21 +84,21 @@ proptest! {
             reached.push(values);
         }
         for k in 0..measures.len() {
-            // What is a tie but for rounding may count as harm or not; it need not be found.
+            // A tie up to rounding may or may not count as harm; it need not be found.
             let least = |all: &[Vec<f64>], slack: f64| {
                 let harmless = all.iter().filter(|v| v.iter().zip(&own).all(|(new, old)| *new <= old + slack));
                 harmless.map(|v| v[k]).fold(own[k], f64::min)
             };
             let all = all_shifts(&rows, n_groups, &x, measures);
             let (found, exact) = (least(&reached, slack), least(&all, -slack));
-            prop_assert!(found <= exact + slack, "measure {k}: {found} where {exact} can be reached");
+            prop_assert!(found <= exact + slack, "measure {k}: {found}, but {exact} can be reached");
         }
     }
 }
 
-/// Log losses do not follow from decisions, and rows without a value say nothing.
+/// Log losses do not follow from decisions, and measures without a value cannot be compared.
 #[test]
-fn nothing_is_moved_where_it_cannot_be_judged() {
+fn thresholds_stay_if_they_cannot_be_compared() {
     let rows = rows(4, 100, 2, false);
     let data = dataset(&rows, 2);
     let x = Points::from_vec(N_FEATURES + 1, vec![0.3; N_FEATURES + 1]);

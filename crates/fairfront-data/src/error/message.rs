@@ -1,4 +1,4 @@
-//! The words of each error.
+//! The message of each error.
 
 use fairfront_core::{Message, Wording, each, grouped, say};
 
@@ -7,12 +7,12 @@ use crate::read::{LONGEST_RECORD, LongRecord};
 use crate::setting::{DATA_GET, DROP, MISSING, TYPE};
 
 impl Error {
-    /// The error in the words of a program.
+    /// Renders the error in the wording of a program.
     pub fn render(&self, wording: &dyn Wording) -> String {
         self.message().render(wording)
     }
 
-    /// One line: the place, the problem and the remedies.
+    /// The message in one line: the place, the problem and the remedies.
     pub fn message(&self) -> Message {
         let rest = self.without_place();
         match self {
@@ -28,8 +28,8 @@ impl Error {
         match self {
             Self::Io { path, source } => format!("{path}: {}", reason(source)).into(),
             Self::NotATable { file, reason } => say!["{file}: ", reason],
-            Self::NoRows { file, what } => {
-                say!["{file}: {what}; give a file with at least one row of data"]
+            Self::NoRows { file, reason } => {
+                say!["{file}: {reason}; choose a file with at least one data row"]
             }
             Self::Ragged {
                 expected,
@@ -38,8 +38,8 @@ impl Error {
                 ..
             } => say!["expected {expected} fields, found {found}", hint],
             Self::UnclosedQuote { file, line } => format!(
-                "{file}, line {}: a quote opens a field here and is never closed; close it, or write the \
-                 field in quotes and each quote inside it twice",
+                "{file}, line {}: a quote opens a field here and is never closed; close it, or put the \
+                 field in quotes and double each quote inside it",
                 grouped(*line as usize)
             )
             .into(),
@@ -60,7 +60,7 @@ impl Error {
                 file,
                 first,
                 difference,
-            } => say!["{file}: its columns differ from those of {first}: {difference}"],
+            } => say!["{file}: the columns differ from those of {first}: {difference}"],
             Self::NoColumn {
                 column,
                 role,
@@ -73,8 +73,8 @@ impl Error {
                 hint,
             } => say!["{file}: ", missing, "; {hint}"],
             Self::EmptyLine { file, line } => format!(
-                "{file}, line {}: the line is empty; remove it, or write the row that belongs there (a \
-                 missing value alone in its row as NA)",
+                "{file}, line {}: the line is empty; remove it, or fill in the missing row (write a row \
+                 with one missing value as NA)",
                 grouped(*line as usize)
             )
             .into(),
@@ -83,7 +83,7 @@ impl Error {
                 column,
                 problem,
             }
-            | Self::Alike {
+            | Self::NoVariation {
                 file,
                 column,
                 problem,
@@ -99,7 +99,7 @@ impl Error {
             Self::Usage(message) | Self::MissingData(message) => message.clone(),
             Self::NoRowsLeft(why) => say!["no rows are left: ", why],
             Self::NoFeatures(why) => {
-                say!["no column is left as a feature", why; "look at ", each([DROP, TYPE, MISSING])]
+                say!["no column is left as a feature", why; "check ", each([DROP, TYPE, MISSING])]
             }
             Self::WrongData {
                 path,
@@ -109,8 +109,8 @@ impl Error {
             } => {
                 let path = path.display();
                 say![
-                    "{path} is not the published file: {found}, expected {expected}";
-                    "get it again from {url}";
+                    "{path}: not the published file: {found}, expected {expected}";
+                    "download it again from {url}";
                     "run ", DATA_GET
                 ]
             }
@@ -142,9 +142,9 @@ fn of_row(row: Option<usize>) -> String {
 
 fn long_remedy(why: LongRecord) -> String {
     match why {
-        LongRecord::Plain => "shorten it, or remove the column with the long text".into(),
+        LongRecord::Plain => "shorten it, or remove the column with the long values".into(),
         LongRecord::OpenQuote(line) => format!(
-            "close the quote that opens a field on line {}, or write each quote inside a field twice",
+            "close the quote that opens a field on line {}, or double each quote inside a field",
             grouped(line as usize)
         ),
     }
@@ -157,16 +157,16 @@ fn in_file(file: &str) -> String {
     }
 }
 
-/// What the system said, in words that say what to do where that is known.
+/// The error of the operating system in plain words, with a remedy if one is known.
 fn reason(source: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match source.kind() {
-        ErrorKind::NotFound => "there is no such file; check the path".into(),
-        ErrorKind::IsADirectory => "this is a folder; name the file in it".into(),
-        ErrorKind::PermissionDenied => "permission denied; check who may read or write it".into(),
+        ErrorKind::NotFound => "no such file; check the path".into(),
+        ErrorKind::IsADirectory => "is a folder; choose a file in it".into(),
+        ErrorKind::PermissionDenied => "permission denied; check the permissions".into(),
         ErrorKind::UnexpectedEof => {
-            "the file ends in the middle; it is cut off or damaged, get it again".into()
+            "the file ends unexpectedly, so it is truncated or corrupted; download or write it again".into()
         }
-        _ => format!("{source}; the file cannot be read or written here"),
+        _ => format!("{source}; check that the file can be read and written"),
     }
 }

@@ -41,28 +41,28 @@ const COLUMNS: [&str; 15] = [
     "income",
 ];
 
-pub(super) fn spec(gender: bool, race: bool) -> Spec {
+pub(super) fn spec(sex: bool, race: bool) -> Spec {
     let column = |name: &str, used: bool| used.then(|| vec![name.to_owned()]);
     let unused = |name: &str, used: bool| (!used).then(|| name.to_owned());
-    let level = |(old, new): (&str, &str)| (old.to_owned(), new.to_owned());
-    let merge = |levels: &[(&str, &str)], rest: Option<&str>| Merge {
-        levels: levels.iter().copied().map(level).collect(),
+    let category = |(old, new): (&str, &str)| (old.to_owned(), new.to_owned());
+    let merge = |categories: &[(&str, &str)], rest: Option<&str>| Merge {
+        categories: categories.iter().copied().map(category).collect(),
         rest: rest.map(Into::into),
     };
     Spec {
         target: Some("income".into()),
         positive: Some(">50K".into()),
-        sensitive: column("sex", gender)
+        sensitive: column("sex", sex)
             .into_iter()
             .chain(column("race", race))
             .collect(),
         drop: ["fnlwgt".to_owned()]
             .into_iter()
-            .chain(unused("sex", gender))
+            .chain(unused("sex", sex))
             .chain(unused("race", race))
             .collect(),
         merges: [
-            // The test part ends its labels with a dot.
+            // Labels in the test file end with a period.
             (
                 "income",
                 merge(&[("<=50K.", "<=50K"), (">50K.", ">50K")], None),

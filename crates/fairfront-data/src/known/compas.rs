@@ -17,7 +17,7 @@ pub(super) const FILES: [PublishedFile; 1] = [PublishedFile {
     sha256: "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
 }];
 
-/// Columns that only decide which rows are in use, with the types they need for that.
+/// Columns that only determine which rows are in use, with their types.
 const FILTERS: [(&str, ColumnType); 5] = [
     ("days_b_screening_arrest", ColumnType::Numeric),
     ("is_recid", ColumnType::Numeric),
@@ -30,7 +30,7 @@ pub(super) fn spec() -> Spec {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     Spec {
         target: Some("two_year_recid".into()),
-        // "Opportunity": the good outcome is not to have reoffended.
+        // The favorable outcome is not to reoffend.
         positive: Some("0".into()),
         sensitive: vec![names(&["race"])],
         features: Some(names(&[
@@ -56,8 +56,8 @@ pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<(Table, Vec<Exclusi
         }
     }
     let mut table = read_table(&files, &options)?;
-    // Two columns of the file repeat a name; that is so by publication and nobody's concern.
-    table.notices.clear();
+    // The published file repeats the names of two columns, so the note about them is not useful.
+    table.diagnostics.clear();
 
     let numbers = |name: &str| {
         table
@@ -69,10 +69,10 @@ pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<(Table, Vec<Exclusi
     let days = numbers("days_b_screening_arrest");
     let recid = numbers("is_recid");
     let is_one_of = |name: &str, wanted: &[&str]| -> Vec<bool> {
-        let Some((codes, levels)) = table.column(name).and_then(|c| c.categorical()) else {
+        let Some((codes, categories)) = table.column(name).and_then(|c| c.categorical()) else {
             return Vec::new();
         };
-        let wanted: Vec<bool> = levels
+        let wanted: Vec<bool> = categories
             .iter()
             .map(|l| wanted.contains(&l.as_str()))
             .collect();

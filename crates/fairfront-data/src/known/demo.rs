@@ -1,14 +1,14 @@
-//! A made-up table of loan decisions whose truth is known.
+//! Simulated loan decisions with known bias.
 //!
-//! Each applicant has a *merit* (a log-odds of approval) that depends on income, debt, late
-//! payments, savings and years employed, and on nothing else. The recorded decision subtracts a
-//! bias by sex and race from it. Occupation and hours give away sex, the district gives away race,
-//! and women are paid less for the same work, so a model that never sees either attribute can
-//! still be unfair in two ways: by what it learns of the biased decisions, and by true differences.
+//! Each applicant has a *merit*, the log-odds of approval, which depends only on income, debt, late
+//! payments, savings and years employed. The recorded decision subtracts a bias by sex and race from it.
+//! Occupation and hours are proxies for sex, the district is a proxy for race, and women are paid less for
+//! the same work. So a model that never sees either attribute can still be unfair in two ways: through the
+//! biased decisions it learns from, and through real differences.
 //!
-//! With the setting `change` the population changes on the way, as that of a stream may: from this
-//! share of the rows on more women apply, debt counts for more and income for less, the bank is
-//! stricter, and its bias is doubled.
+//! With the setting `change`, the population changes partway, as in a stream. After this share of the rows,
+//! more women apply, debt counts for more and income for less, the bank is stricter, and its bias is
+//! doubled.
 
 use fairfront_core::{Purpose, Stream};
 
@@ -19,11 +19,10 @@ use crate::memory::MemoryLimit;
 use crate::spec::{MissingPolicy, Spec};
 use crate::table::{Column, Interner, MISSING, Table};
 
-/// What the decisions in the demo table take from the log-odds of a woman (times the setting
-/// `bias`).
+/// The bias against women in the demo table, in log-odds (times the setting `bias`).
 pub const DEMO_BIAS_WOMEN: f64 = 0.7;
 
-/// What they take by race, likewise.
+/// The bias by race, also in log-odds.
 pub const DEMO_BIAS_RACE: [(&str, f64); 5] = [
     ("Asian", 0.1),
     ("Black", 0.6),
@@ -34,25 +33,25 @@ pub const DEMO_BIAS_RACE: [(&str, f64); 5] = [
 
 const RACE_SHARES: [f64; 5] = [0.08, 0.15, 0.15, 0.04, 0.58];
 const WOMEN_SHARE: f64 = 0.47;
-/// Share of women after a change.
+/// Share of women after the change.
 const WOMEN_SHARE_CHANGED: f64 = 0.6;
 /// Share of each race that lives in its own three districts rather than anywhere.
 const SEGREGATION: f64 = 0.65;
-/// What decides of income, of debt and of everybody alike.
+/// The effects of income and debt on a decision, and its constant term.
 const DECISION: Decision = Decision {
     base: 0.9,
     income: 1.5,
     debt: 3.0,
     bias: 1.0,
 };
-/// The same after a change.
+/// The same after the change.
 const DECISION_CHANGED: Decision = Decision {
     base: 0.3,
     income: 0.8,
     debt: 6.0,
     bias: 2.0,
 };
-/// What women's log income lacks for the same work.
+/// The amount by which women's log income is lower for the same work.
 const PAY_GAP: f64 = 0.12;
 
 const DISTRICTS: [&str; 15] = [
@@ -108,7 +107,7 @@ struct Decision {
     base: f64,
     income: f64,
     debt: f64,
-    /// Times the setting `bias`.
+    /// Multiplied by the setting `bias`.
     bias: f64,
 }
 
@@ -117,7 +116,7 @@ pub(super) struct Settings {
     rows: usize,
     seed: u64,
     bias: f64,
-    /// Share of the rows after which the population is another one.
+    /// Share of the rows before the population changes.
     change: f64,
 }
 
@@ -136,14 +135,14 @@ impl Settings {
         }
         if !(0.0..=1.0).contains(&settings.change) {
             return Err(Error::usage(format!(
-                "demo: change={} is no share of the rows; it must be from 0 to 1 (no change)",
+                "demo: change={} is out of range; choose a share of the rows from 0 to 1 (no change)",
                 settings.change
             )));
         }
         Ok(settings)
     }
 
-    /// Whether a row is of the population after the change.
+    /// Whether a row belongs to the population after the change.
     fn is_changed(&self, index: usize) -> bool {
         index as f64 >= self.change * self.rows as f64
     }
@@ -155,7 +154,7 @@ pub(super) fn spec() -> Spec {
         target: Some("approved".into()),
         positive: Some("yes".into()),
         sensitive: vec![vec!["sex".into()], vec!["race".into()]],
-        // Recorded for audits; a lender may not use them.
+        // Recorded for audits; a lender is not allowed to use them.
         drop: vec!["marital_status".into(), "disability".into()],
         missing_by_column: [
             ("savings", MissingPolicy::Mean),
@@ -191,8 +190,8 @@ struct Applicant {
 }
 
 impl Applicant {
-    /// Applicant `index`: always the same, whatever the number of rows, unless the population changes.
-    /// The bias changes the decision and nothing else.
+    /// Draws applicant `index`. The result does not depend on the number of rows, unless the population
+    /// changes. The bias affects only the decision.
     fn draw(settings: &Settings, index: usize) -> Self {
         let random = &mut Stream::new(settings.seed, Purpose::Demo, [index as u64, 0]);
         let (women_share, decision) = match settings.is_changed(index) {
@@ -275,7 +274,7 @@ impl Applicant {
     }
 }
 
-/// A column while applicants are drawn.
+/// A column under construction while applicants are drawn.
 enum Drawn {
     Number(fn(&Applicant) -> f64, Vec<f64>),
     Text(fn(&Applicant) -> Option<&'static str>, Interner),
@@ -363,11 +362,11 @@ mod tests {
         table(&settings, MemoryLimit::default()).unwrap()
     }
 
-    fn texts<'a>(table: &'a Table, name: &str) -> Vec<Option<&'a str>> {
-        let (codes, levels) = table.column(name).unwrap().categorical().unwrap();
+    fn strings<'a>(table: &'a Table, name: &str) -> Vec<Option<&'a str>> {
+        let (codes, categories) = table.column(name).unwrap().categorical().unwrap();
         codes
             .iter()
-            .map(|c| levels.get(*c as usize).map(String::as_str))
+            .map(|c| categories.get(*c as usize).map(String::as_str))
             .collect()
     }
 
@@ -375,17 +374,17 @@ mod tests {
     fn shown(table: &Table, name: &str, n: usize) -> Vec<String> {
         match table.column(name).unwrap().numeric() {
             Some(numbers) => numbers.iter().take(n).map(|x| format!("{x:?}")).collect(),
-            None => texts(table, name)[..n]
+            None => strings(table, name)[..n]
                 .iter()
                 .map(|t| format!("{t:?}"))
                 .collect(),
         }
     }
 
-    /// Share of approvals among rows where `wanted` holds.
+    /// Share of approvals among rows for which `wanted` holds.
     fn rate(table: &Table, column: &str, wanted: &str) -> f64 {
-        let approved = texts(table, "approved");
-        let of_group: Vec<bool> = texts(table, column)
+        let approved = strings(table, "approved");
+        let of_group: Vec<bool> = strings(table, column)
             .into_iter()
             .zip(approved)
             .filter(|(group, _)| *group == Some(wanted))
@@ -395,14 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bias_changes_decisions_only_and_only_downwards() {
+    fn bias_only_lowers_decisions() {
         let (fair, biased) = (demo(4_000, 0.0), demo(4_000, 1.0));
         for column in fair.columns().iter().filter(|c| c.name != "approved") {
             let rows = |t| shown(t, &column.name, 4_000);
             assert!(rows(&fair) == rows(&biased), "{} differs", column.name);
         }
-        let (before, after) = (texts(&fair, "approved"), texts(&biased, "approved"));
-        let (sex, race) = (texts(&fair, "sex"), texts(&fair, "race"));
+        let (before, after) = (strings(&fair, "approved"), strings(&biased, "approved"));
+        let (sex, race) = (strings(&fair, "sex"), strings(&fair, "race"));
         let mut changed = 0;
         for i in 0..4_000 {
             if before[i] != after[i] {
@@ -418,10 +417,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_unfair_as_intended() {
+    fn table_is_unfair_as_intended() {
         let (fair, biased) = (demo(20_000, 0.0), demo(20_000, 1.0));
-        // Without bias only the pay gap is left: merit differs by 1.5 · 0.12 + 0.25 · 0.8 · 0.12
-        // and nothing else, and races do not differ.
+        // Without bias, only the pay gap remains: merit differs by 1.5 · 0.12 + 0.25 · 0.8 · 0.12, and
+        // races do not differ.
         let gap = |t: &Table| rate(t, "sex", "Male") - rate(t, "sex", "Female");
         assert!((0.02..0.08).contains(&gap(&fair)), "{}", gap(&fair));
         assert!(gap(&biased) > gap(&fair) + 0.08);
@@ -431,14 +430,14 @@ mod tests {
     }
 
     #[test]
-    fn proxies_give_the_attribute_away() {
+    fn proxies_predict_the_attribute() {
         let table = demo(20_000, 1.0);
-        let share = |column: &str, level: &str, of: &str, group: &str| {
-            let of = texts(&table, of);
-            let rows: Vec<bool> = texts(&table, column)
+        let share = |column: &str, category: &str, of: &str, group: &str| {
+            let of = strings(&table, of);
+            let rows: Vec<bool> = strings(&table, column)
                 .into_iter()
                 .zip(of)
-                .filter(|(c, _)| *c == Some(level))
+                .filter(|(c, _)| *c == Some(category))
                 .map(|(_, g)| g == Some(group))
                 .collect();
             rows.iter().filter(|r| **r).count() as f64 / rows.len() as f64
@@ -449,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_rows_are_the_first_of_more() {
+    fn smaller_tables_are_prefixes_of_larger_ones() {
         let (short, long) = (demo(50, 1.0), demo(60, 1.0));
         for column in short.columns() {
             let rows = |t| shown(t, &column.name, 50);
@@ -458,14 +457,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_the_rows_before_it_as_they_are() {
+    fn rows_before_a_change_stay_the_same() {
         let (plain, changed) = (demo(20_000, 1.0), changing(20_000, 1.0, 0.5));
         for column in plain.columns() {
             let rows = |t| shown(t, &column.name, 10_000);
             assert!(rows(&plain) == rows(&changed), "{} differs", column.name);
         }
         let after = |table: &Table, column: &str, wanted: &str| {
-            let values = &texts(table, column)[10_000..];
+            let values = &strings(table, column)[10_000..];
             values.iter().filter(|v| **v == Some(wanted)).count() as f64 / 10_000.0
         };
         let of_women = (
@@ -481,16 +480,16 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_a_share_of_the_rows() {
-        let refused = |text: &str| {
+    fn change_must_be_a_share_of_the_rows() {
+        let rejected = |text: &str| {
             let call = crate::grammar::call(text).unwrap();
             Settings::from_call(&call).unwrap_err().to_string()
         };
         for share in ["-0.1", "1.5", "nan"] {
-            let said = refused(&format!("demo(change={share})"));
+            let said = rejected(&format!("demo(change={share})"));
             assert!(said.contains("from 0 to 1"), "{said}");
         }
-        // Nothing is left of the first population, or nothing changes.
+        // At 0 every row is changed; at 1 no row is.
         assert!(shown(&changing(50, 1.0, 0.0), "sex", 50) != shown(&demo(50, 1.0), "sex", 50));
         assert!(shown(&changing(50, 1.0, 1.0), "sex", 50) == shown(&demo(50, 1.0), "sex", 50));
     }

@@ -1,4 +1,4 @@
-//! The known data sets: names that stand in for a file and its spec.
+//! The known data sets: names that stand for files or generators with a spec.
 
 mod adult;
 mod compas;
@@ -23,14 +23,14 @@ use crate::sieve::Exclusion;
 use crate::spec::Spec;
 use crate::table::Table;
 
-/// What can be said of a known data set without reading it.
+/// A description of a known data set, available without reading it.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownInfo {
-    /// Its name, as typed.
+    /// Its name, as typed by the user.
     pub name: &'static str,
-    /// One line about it.
+    /// A description in one line.
     pub about: &'static str,
-    /// The published files it is made of; none for generated ones.
+    /// The published files it consists of; empty for generated data sets.
     pub files: &'static [PublishedFile],
 }
 
@@ -38,11 +38,11 @@ pub struct KnownInfo {
 pub const KNOWN: [KnownInfo; 6] = [
     KnownInfo {
         name: "demo",
-        about: "20,000 made-up loan decisions with known proxies and a known bias; sex, race",
+        about: "20,000 simulated loan decisions with known proxies and a known bias; sex, race",
         files: &[],
     },
     KnownInfo {
-        name: "adult:gender",
+        name: "adult:sex",
         about: "Adult census income over 50K, 45,222 rows; sex",
         files: &adult::FILES,
     },
@@ -52,7 +52,7 @@ pub const KNOWN: [KnownInfo; 6] = [
         files: &adult::FILES,
     },
     KnownInfo {
-        name: "adult:gender+race",
+        name: "adult:sex+race",
         about: "Adult census income over 50K, 45,222 rows; sex and race",
         files: &adult::FILES,
     },
@@ -68,6 +68,12 @@ pub const KNOWN: [KnownInfo; 6] = [
     },
 ];
 
+/// Other names of known data sets: the paper calls the attribute gender.
+const ALIASES: [(&str, &str); 2] = [
+    ("adult:gender", "adult:sex"),
+    ("adult:gender+race", "adult:sex+race"),
+];
+
 /// A known data set, chosen by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
@@ -78,14 +84,14 @@ pub struct Known {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Set {
-    Adult { gender: bool, race: bool },
+    Adult { sex: bool, race: bool },
     Compas,
     Demo(demo::Settings),
     Synthetic(synthetic::Settings),
 }
 
 impl Known {
-    /// The data set of this name; `None` where the text is not such a name (a file, then).
+    /// The data set of this name; `None` if the text is not such a name (but perhaps a file).
     ///
     /// ```
     /// use fairfront_data::Known;
@@ -100,24 +106,28 @@ impl Known {
         }
     }
 
-    /// The same, where the text cannot be a file whatever is there.
+    /// Like [`Known::parse`], if the text cannot be a file.
     pub fn named(text: &str) -> Result<Option<Self>, Error> {
         let family = text.split([':', '(']).next().unwrap_or_default().trim();
         if !["adult", "compas", "demo", "synthetic"].contains(&family) {
             return Ok(None);
         }
+        let text = match ALIASES.iter().find(|(alias, _)| *alias == text.trim()) {
+            Some((_, name)) => name,
+            None => text,
+        };
         let call = grammar::call(text)?;
         let set = match call.name.as_str() {
-            "adult:gender" => Set::Adult {
-                gender: true,
+            "adult:sex" => Set::Adult {
+                sex: true,
                 race: false,
             },
             "adult:race" => Set::Adult {
-                gender: false,
+                sex: false,
                 race: true,
             },
-            "adult:gender+race" => Set::Adult {
-                gender: true,
+            "adult:sex+race" => Set::Adult {
+                sex: true,
                 race: true,
             },
             "compas:race" => Set::Compas,
@@ -145,23 +155,23 @@ impl Known {
         }))
     }
 
-    /// The same within a limit of memory.
+    /// Sets a limit on memory.
     #[must_use]
     pub fn within(self, memory: MemoryLimit) -> Self {
         Self { memory, ..self }
     }
 
-    /// How much memory its table may take.
+    /// The memory limit of its table.
     pub(crate) fn memory(&self) -> MemoryLimit {
         self.memory
     }
 
-    /// The name as typed.
+    /// The name as typed by the user, or the name that an alias stands for.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The published files it is made of.
+    /// The published files it consists of.
     pub fn files(&self) -> &'static [PublishedFile] {
         match self.set {
             Set::Adult { .. } => &adult::FILES,
@@ -170,17 +180,17 @@ impl Known {
         }
     }
 
-    /// The spec that comes with the data set; flags may change it.
+    /// The spec that belongs to the data set; flags may change it.
     pub fn spec(&self) -> Spec {
         match self.set {
-            Set::Adult { gender, race } => adult::spec(gender, race),
+            Set::Adult { sex, race } => adult::spec(sex, race),
             Set::Compas => compas::spec(),
             Set::Demo(_) => demo::spec(),
             Set::Synthetic(_) => synthetic::spec(),
         }
     }
 
-    /// How its published files are read.
+    /// The reading options for its published files.
     pub fn reading(&self) -> Reading {
         match self.set {
             Set::Adult { .. } => adult::reading(),
@@ -188,7 +198,7 @@ impl Known {
         }
     }
 
-    /// Reads or makes the table, and says which rows the data set's own rules exclude.
+    /// Reads or generates the table, and reports which rows the data set's own rules exclude.
     pub fn open(
         &self,
         spec: &Spec,
@@ -205,27 +215,27 @@ impl Known {
         Ok((table, exclusions))
     }
 
-    /// The rows that the data set's own rules keep, as CSV text with all columns (empty where the spec
-    /// does not ask for them): read with the same spec, it gives the rows that
+    /// The rows that the data set's own rules keep, as CSV text with all columns (empty unless the spec
+    /// requires them). Read with the same spec, the text gives the rows that
     /// [`Prepared::from_known`](crate::Prepared::from_known) uses.
     pub fn open_text(&self, spec: &Spec, folder: Option<&Path>) -> Result<TextInput, Error> {
         let (table, exclusions) = self.open(spec, folder)?;
         Ok(table_text(table, &exclusions))
     }
 
-    /// Paths of the published files, checked.
+    /// Paths of the published files, after verification.
     pub fn paths(&self, folder: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
         published::find(&self.name, self.files(), folder)
     }
 }
 
-/// The value of a setting, or `default` where it is not given.
+/// The value of a setting, or `default` if it is not given.
 fn setting<T: std::str::FromStr>(call: &Call, name: &str, default: T) -> Result<T, Error> {
     match call.settings.iter().rev().find(|(n, _)| n == name) {
         None => Ok(default),
         Some((_, text)) => text.parse().map_err(|_| {
             Error::usage(format!(
-                "{}: the setting {name}={text} is not a number of the right kind",
+                "{}: the setting {name}={text} is not a valid number",
                 call.name
             ))
         }),
@@ -251,7 +261,7 @@ fn no_setting(call: &Call, name: &str, known: &[&str]) -> Error {
     ))
 }
 
-/// Refuses generated rows that take too much memory.
+/// Rejects generated rows that need too much memory.
 fn check_memory(
     name: &str,
     rows: usize,
@@ -264,7 +274,7 @@ fn check_memory(
     })
 }
 
-/// Room for so many values, or an error.
+/// Reserves room for this many values, or returns an error.
 fn with_room<T>(n: usize) -> Result<Vec<T>, Error> {
     let mut values = Vec::new();
     let needed = n.saturating_mul(size_of::<T>()) as u64;
@@ -280,12 +290,12 @@ fn with_room<T>(n: usize) -> Result<Vec<T>, Error> {
 }
 
 fn check_rows(call: &Call, rows: usize) -> Result<(), Error> {
-    // Positions are u32; a billion rows are beyond any memory this is run in.
+    // Positions are u32, and a billion rows exceed any memory.
     if (1..=1_000_000_000).contains(&rows) {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "{}: rows={rows} is out of range; 1 to 1,000,000,000",
+        "{}: rows={rows} is out of range; choose 1 to 1,000,000,000",
         call.name
     )))
 }
@@ -294,12 +304,12 @@ fn check_rows(call: &Call, rows: usize) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> String {
+    fn rejected(text: &str) -> String {
         Known::parse(text).unwrap_err().to_string()
     }
 
     #[test]
-    fn names_are_told_from_files() {
+    fn names_differ_from_files() {
         for name in KNOWN.map(|k| k.name.replace("SEED", "3")) {
             assert!(Known::parse(&name).unwrap().is_some(), "{name}");
         }
@@ -309,13 +319,21 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_and_settings_are_refused() {
-        assert!(refused("adult:sex").contains("adult:race"));
-        assert!(refused("adult").contains("adult:gender"));
-        assert!(refused("synthetic:x").contains("synthetic:SEED"));
-        assert!(refused("demo(row=5)").contains("did you mean \"rows\""));
-        assert!(refused("demo(rows=-5)").contains("rows=-5"));
-        assert!(refused("demo(rows=0)").contains("out of range"));
-        assert!(refused("compas:race(rows=5)").contains("no setting"));
+    fn aliases_give_the_same_data_set_and_name() {
+        for (alias, name) in ALIASES {
+            assert_eq!(Known::named(alias).unwrap(), Known::named(name).unwrap());
+            assert_eq!(Known::named(alias).unwrap().unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_settings_are_rejected() {
+        assert!(rejected("adult:age").contains("adult:race"));
+        assert!(rejected("adult").contains("adult:sex"));
+        assert!(rejected("synthetic:x").contains("synthetic:SEED"));
+        assert!(rejected("demo(row=5)").contains("did you mean \"rows\""));
+        assert!(rejected("demo(rows=-5)").contains("rows=-5"));
+        assert!(rejected("demo(rows=0)").contains("out of range"));
+        assert!(rejected("compas:race(rows=5)").contains("no setting"));
     }
 }

@@ -1,25 +1,25 @@
-//! Where published files are on this machine.
+//! Finds the folder of published files on this machine.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The environment variable that names the folder of the published files.
+/// The environment variable for the folder of published files.
 pub const DATA_FOLDER: &str = "FAIRFRONT_DATA";
 
-/// The folder in which published files are looked for: the one that `FAIRFRONT_DATA` names, or else
-/// [`cache_folder`], whether it is there or not.
+/// The folder to search for published files: the value of `FAIRFRONT_DATA` if it is set, otherwise
+/// [`cache_folder`]. The folder may not exist.
 pub fn data_folder() -> Option<PathBuf> {
     named_folder().or_else(cache_folder)
 }
 
-/// The folder that `FAIRFRONT_DATA` names; it is the user's, and nothing is written to it.
+/// The folder set by `FAIRFRONT_DATA`. It belongs to the user, so fairfront never writes to it.
 pub fn named_folder() -> Option<PathBuf> {
     given(std::env::var_os(DATA_FOLDER))
 }
 
 /// The folder for downloaded files: `fairfront` in the user's cache folder (`$XDG_CACHE_HOME` or
-/// `~/.cache`, on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`). `None` where the user has no
-/// home.
+/// `~/.cache`, on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`). `None` if the user has no home
+/// folder.
 pub fn cache_folder() -> Option<PathBuf> {
     let caches = if cfg!(windows) {
         given(std::env::var_os("LOCALAPPDATA"))
@@ -31,7 +31,7 @@ pub fn cache_folder() -> Option<PathBuf> {
     caches.map(|folder| folder.join("fairfront"))
 }
 
-/// The rule of the XDG base directories: a path that is not absolute is as good as none.
+/// The rule of the XDG base directories: a path that is not absolute is ignored.
 fn caches(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |folder: &PathBuf| folder.is_absolute();
     given(xdg).filter(absolute).or_else(|| {
@@ -40,7 +40,7 @@ fn caches(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     })
 }
 
-/// An empty variable names nothing.
+/// Treats an empty variable as unset.
 fn given(variable: Option<OsString>) -> Option<PathBuf> {
     variable.filter(|v| !v.is_empty()).map(PathBuf::from)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_follows_the_environment() {
+    fn cache_follows_the_environment() {
         let found = |xdg: Option<&str>, home: Option<&str>| {
             caches(xdg.map(OsString::from), home.map(PathBuf::from))
         };

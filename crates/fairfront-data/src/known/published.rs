@@ -1,4 +1,4 @@
-//! Files as first published: where they are, and whether they are the right ones.
+//! Finds published files and verifies them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::{DATA_FOLDER, named_folder};
 use crate::Error;
 use crate::setting::DATA_GET;
 
-/// A file that a known data set is made of.
+/// A published file that a known data set consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedFile {
     /// Its name in the data folder.
     pub name: &'static str,
-    /// Where it is published.
+    /// The URL where it is published.
     pub url: &'static str,
     /// Its size in bytes.
     pub size: u64,
@@ -22,7 +22,7 @@ pub struct PublishedFile {
     pub sha256: &'static str,
 }
 
-/// Paths of the files, after checking that they are there and are the published ones.
+/// Paths of the files, after checking that they exist and match the published ones.
 pub(super) fn find(
     data_set: &str,
     files: &[PublishedFile],
@@ -45,7 +45,7 @@ pub(super) fn find(
         let needs = format!("the data set {data_set} needs {}", listed.join(" and "));
         return Err(Error::MissingData(match folder.map(Path::display) {
             Some(place) if named_folder().as_deref() == folder => say![
-                needs, ", which {is} not in {place}, the folder of {DATA_FOLDER}";
+                needs, ", which {is} not in {place} (set by {DATA_FOLDER})";
                 "put {it} there";
                 "unset {DATA_FOLDER} and run ", get
             ],
@@ -70,7 +70,7 @@ pub(super) fn find(
 }
 
 impl PublishedFile {
-    /// Whether the file there is this one, by size and SHA-256.
+    /// Checks the size and SHA-256 of the file at a path.
     pub fn check(&self, path: &Path) -> Result<(), Error> {
         let failed = |e| Error::io(path.display().to_string(), e);
         let wrong = |found, expected| {
@@ -81,7 +81,7 @@ impl PublishedFile {
                 url: self.url.into(),
             })
         };
-        // A file of another size need not be read, however large it is.
+        // If the size differs, the file is not read, however large it is.
         let size = std::fs::metadata(path).map_err(failed)?.len();
         if size != self.size {
             let said = |n: u64| format!("{} bytes", grouped(n as usize));

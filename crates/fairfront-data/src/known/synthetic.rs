@@ -1,4 +1,4 @@
-//! Two Gaussian classes and an attribute that depends on where a row lies (after Zafar et al.).
+//! Two Gaussian classes, and an attribute that depends on the position of a row (after Zafar et al.).
 
 use fairfront_core::{Purpose, Stream};
 
@@ -98,7 +98,7 @@ fn chance_of_attribute(z: [f64; 2], rotation: f64) -> f64 {
 
 pub(super) fn table(settings: &Settings, memory: MemoryLimit) -> Result<Table, Error> {
     let n = settings.rows;
-    // The rows as they are drawn, and the columns made of them.
+    // The drawn rows, and the columns made from them.
     let row_bytes = size_of::<([f64; 2], bool)>() + 2 * size_of::<f64>() + 2 * size_of::<u32>() + 1;
     check_memory("synthetic", n, row_bytes, memory)?;
     let mut random = Stream::new(settings.seed, Purpose::Synthetic, [0, 0]);
@@ -121,8 +121,8 @@ pub(super) fn table(settings: &Settings, memory: MemoryLimit) -> Result<Table, E
         vec![
             Column::from_numbers("z1", rows.iter().map(|(z, _)| z[0]).collect()),
             Column::from_numbers("z2", rows.iter().map(|(z, _)| z[1]).collect()),
-            Column::from_texts("a", attribute.into_iter().map(group)),
-            Column::from_texts("y", rows.iter().map(|(_, y)| label(*y))),
+            Column::from_strings("a", attribute.into_iter().map(group)),
+            Column::from_strings("y", rows.iter().map(|(_, y)| label(*y))),
         ],
     ))
 }
@@ -154,8 +154,11 @@ mod tests {
                 .collect()
         };
         let flags = |name: &str| {
-            let (codes, levels) = table.column(name).unwrap().categorical().unwrap();
-            codes.iter().map(|c| levels[*c as usize] == "1").collect()
+            let (codes, categories) = table.column(name).unwrap().categorical().unwrap();
+            codes
+                .iter()
+                .map(|c| categories[*c as usize] == "1")
+                .collect()
         };
         let z = numbers("z1")
             .into_iter()
@@ -197,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn the_attribute_follows_its_probability() {
+    fn attribute_follows_its_probability() {
         let rotation = 0.7;
         let (z, _, a) = columns(&made(&settings(100_000, rotation)));
         let mut bins = [(0.0, 0.0, 0.0); 10];
         for (z, a) in z.into_iter().zip(a) {
-            // Densities written out anew, with R applied as a matrix product from the right.
+            // The densities computed independently, with R applied as a matrix product from the right.
             let (s, c) = rotation.sin_cos();
             let turned = [z[0] * c + z[1] * s, z[0] * -s + z[1] * c];
             let density = |mean: f64, xx: f64, xy: f64, yy: f64| {
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_rows() {
+    fn same_seed_gives_same_rows() {
         let a = made(&settings(50, 1.2));
         assert_eq!(a.columns(), made(&settings(50, 1.2)).columns());
         let other = Settings {

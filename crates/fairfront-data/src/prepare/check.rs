@@ -8,56 +8,59 @@ use crate::group::AttributeRule;
 use crate::setting::{BINS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, TYPE, WEIGHT};
 use crate::spec::{MissingPolicy, MissingSensitive, Spec, attribute_name};
 use crate::split::Part;
-use crate::table::{Column, LeftOut, Notice, Table, Values};
+use crate::table::{Column, Diagnostic, LeftOut, Table, Values};
 
-/// Weights must sum to a number in this range: products of such sums are finite, and none is 0.
+/// The range for the sum of the weights, in which products of such sums are finite and not 0.
 const LEAST_WEIGHT: f64 = 1e-100;
 const MOST_WEIGHT: f64 = 1e100;
 /// A class with a smaller share of the weight than this is lost in rounding.
 const LEAST_CLASS: f64 = 1e-12;
 
-/// Refuses a table that does not fit its spec.
+/// Rejects a table that does not fit its spec.
 pub(super) fn check_table(table: &Table, spec: &Spec) -> Result<(), Error> {
     check_columns(table, spec)?;
-    refuse_nul(table)?;
-    // Before rows are dropped, so that the message is about the column and not about rows.
+    reject_nul(table)?;
+    // This check comes before rows are dropped, so that the message is about the column and not about rows.
     let named = spec.named();
     let mut columns = named.iter().filter_map(|(name, _)| table.column(name));
     match columns.find(|column| column.n_missing == table.n_rows()) {
         None => Ok(()),
         Some(column) => Err(Error::column(
             &column.name,
-            "all values of this column are missing; name another",
+            "all values of this column are missing; choose another column",
         )),
     }
 }
 
-/// Refuses NUL characters in names and categories, which many programs take for the end of a text. Readers
-/// refuse them with file and row; this is for tables made by code.
-fn refuse_nul(table: &Table) -> Result<(), Error> {
+/// Rejects NUL characters in names and categories, because many programs treat NUL as the end of a string.
+/// Readers report them with file and row; this check is for tables made by code.
+fn reject_nul(table: &Table) -> Result<(), Error> {
     for column in table.columns() {
         if column.name.contains('\0') {
-            let problem = "the name holds a NUL character; rename the column";
+            let problem = "the name contains a NUL character; rename the column";
             return Err(Error::column(&column.name, problem));
         }
-        let Some((codes, levels)) = column.categorical() else {
+        let Some((codes, categories)) = column.categorical() else {
             continue;
         };
-        if let Some(code) = levels.iter().position(|level| level.contains('\0')) {
+        if let Some(code) = categories
+            .iter()
+            .position(|category| category.contains('\0'))
+        {
             let row = codes.iter().position(|c| *c as usize == code);
-            let problem = "the category holds a NUL character; remove it";
+            let problem = "the category contains a NUL character; remove it";
             return Err(Error::in_row(&column.name, row.unwrap_or(0), problem));
         }
     }
     Ok(())
 }
 
-/// Every column that is named somewhere must be there and usable.
+/// Checks that every column named in a setting exists and is usable.
 fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
     for (column, setting) in spec.named() {
         let found = table.require(column, setting)?;
         if let Values::LeftOut(reason) = &found.values {
-            let problem = say![setting, " cannot be this column: {reason}"];
+            let problem = say![setting, " cannot use this column: {reason}"];
             return Err(Error::column(column, problem));
         }
     }
@@ -79,9 +82,9 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
             let mut problem = say!["this column cannot be a feature: {reason}"];
             problem.push_remedy(match reason {
                 LeftOut::Identifier => {
-                    say!["say ", TYPE.of(column).is("categorical"), " to keep it"]
+                    say!["pass ", TYPE.of(column).is("categorical"), " to keep it"]
                 }
-                _ => say!["name another"],
+                _ => say!["choose another column"],
             });
             return Err(Error::column(column, problem));
         }
@@ -96,38 +99,42 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
         return Err(Error::column(
             column,
             say![
-                "this policy for missing values does not fit the column";
-                "say ", MISSING.of(column).is(wrong)
+                "this treatment of missing values does not fit the type of the column";
+                "pass ", MISSING.of(column).is(wrong)
             ],
         ));
     }
     Ok(())
 }
 
-/// Warns of merges that name a category that does not occur: most likely a typing error.
-pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
-    let mut notices = Vec::new();
+/// Warns about merges of a category that does not occur, which are most likely typos.
+pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     for (column, merge) in &spec.merges {
-        let Some((_, levels)) = table.column(column).and_then(Column::categorical) else {
+        let Some((_, categories)) = table.column(column).and_then(Column::categorical) else {
             continue;
         };
-        for old in merge.levels.keys().filter(|old| !levels.contains(old)) {
-            let near = near_names(old, levels.iter().map(String::as_str));
-            notices.push(Notice::warning(say![
+        for old in merge
+            .categories
+            .keys()
+            .filter(|old| !categories.contains(old))
+        {
+            let near = near_names(old, categories.iter().map(String::as_str));
+            diagnostics.push(Diagnostic::warning(say![
                 MERGE,
-                ": the column {column:?} has no level {old:?}; {near}"
+                ": column {column:?} has no category {old:?}; {near}"
             ]));
         }
     }
-    notices
+    diagnostics
 }
 
 /// Notes how rows with missing sensitive values are treated.
-pub(super) fn say_missing_sensitive(
+pub(super) fn note_missing_sensitive(
     table: &Table,
     spec: &Spec,
     attributes: &[AttributeRule],
-    notices: &mut Vec<Notice>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) {
     let balanced = spec.balance.as_ref().map(|columns| attribute_name(columns));
     let is_balanced = |rule: &AttributeRule| balanced.as_ref() == Some(&rule.attribute.name);
@@ -142,27 +149,27 @@ pub(super) fn say_missing_sensitive(
         }
         let is_missing = |row: &usize| columns.iter().any(|c| c.is_missing(*row));
         let missing = (0..table.n_rows()).filter(is_missing).count();
-        let what = match spec.missing_sensitive {
+        let treatment = match spec.missing_sensitive {
             MissingSensitive::LossOnly if is_balanced(rule) => {
-                say!["these rows are dropped, because the attribute is balanced"]
+                say!["these rows are dropped because the attribute is balanced"]
             }
             MissingSensitive::Drop => say![
                 "these rows are dropped (the default)";
-                MISSING_SENSITIVE.is("group"),
-                " makes them a group, loss-only keeps them for the loss"
+                "pass ", MISSING_SENSITIVE.is("group"),
+                " to make them a group, or loss-only to keep them for the loss"
             ],
-            MissingSensitive::Group => say!["these rows are a group of their own, (missing)"],
-            MissingSensitive::LossOnly => say!["these rows count for the loss only"],
+            MissingSensitive::Group => say!["these rows form their own group, (missing)"],
+            MissingSensitive::LossOnly => say!["these rows count only for the loss"],
         };
         let (name, missing) = (&rule.attribute.name, grouped(missing));
-        notices.push(Notice::info(say![
+        diagnostics.push(Diagnostic::note(say![
             "{name:?} is missing in {missing} rows: ",
-            what
+            treatment
         ]));
     }
 }
 
-/// Refuses weights whose sum is of no use.
+/// Rejects weights with an unusable sum.
 pub(super) fn check_weights(weights: &[f64], spec: &Spec) -> Result<(), Error> {
     let Some(name) = &spec.weight else {
         return Ok(());
@@ -171,15 +178,15 @@ pub(super) fn check_weights(weights: &[f64], spec: &Spec) -> Result<(), Error> {
     if total == 0.0 {
         return Err(Error::column(
             name,
-            "the weights sum to 0; they must sum to a positive number",
+            "the weights sum to 0; use weights with a positive sum",
         ));
     }
     if !(LEAST_WEIGHT..=MOST_WEIGHT).contains(&total) {
         return Err(Error::column(
             name,
             format!(
-                "the weights sum to {total:e}; multiply all of them by one number, so that they sum to \
-                 one from {LEAST_WEIGHT:e} to {MOST_WEIGHT:e}"
+                "the weights sum to {total:e}; multiply all of them by the same number, so that their \
+                 sum is between {LEAST_WEIGHT:e} and {MOST_WEIGHT:e}"
             ),
         ));
     }
@@ -187,7 +194,7 @@ pub(super) fn check_weights(weights: &[f64], spec: &Spec) -> Result<(), Error> {
 }
 
 impl Prepared {
-    /// Refuses weights that leave nothing of a class that training rows have.
+    /// Rejects weights that leave almost no weight for a class of the training rows.
     pub(super) fn check_class_weights(&self) -> Result<(), Error> {
         let (Some(column), false) = (&self.spec.weight, self.labels.is_empty()) else {
             return Ok(());
@@ -203,8 +210,8 @@ impl Prepared {
         for (class, name) in ["negative", "positive"].into_iter().enumerate() {
             if rows[class] > 0 && sums[class] <= LEAST_CLASS * (sums[0] + sums[1]) {
                 let problem = format!(
-                    "the weights of all {} {name} training rows sum to {:e}, of {:e} in all, so that no model \
-                     can learn from them",
+                    "the weights of all {} {name} training rows sum to {:e}, of {:e} in total, so no \
+                     model can learn from them",
                     grouped(rows[class]),
                     sums[class],
                     sums[0] + sums[1]
@@ -216,13 +223,13 @@ impl Prepared {
         Ok(())
     }
 
-    /// Warns of classes and groups that no training row has.
+    /// Warns about classes and groups without training rows.
     pub(super) fn check_training(&mut self) {
         let train = self.split.part(Part::Train);
         if !self.labels.is_empty() {
             let positives = train.iter().filter(|p| self.labels[**p as usize]).count();
             if positives == 0 || positives == train.len() {
-                self.notices.push(Notice::warning(format!(
+                self.diagnostics.push(Diagnostic::warning(format!(
                     "all {} training rows are {}; no model can be trained on them",
                     grouped(train.len()),
                     if positives == 0 {
@@ -234,7 +241,7 @@ impl Prepared {
             }
         }
         for (index, rule) in self.attributes.iter().enumerate() {
-            // Groups that are not compared have a warning of their own.
+            // Groups that are not compared have their own warning.
             let small = &rule.attribute.small.all;
             let counts = self.training_counts(index);
             let names = (0..).zip(&rule.attribute.groups).zip(counts);
@@ -243,9 +250,9 @@ impl Prepared {
                 .map(|((_, name), _)| name.as_str())
                 .collect();
             if !absent.is_empty() {
-                self.notices.push(Notice::warning(format!(
-                    "no training row is in these groups of {:?}: {}; their fairness cannot be \
-                     learned",
+                self.diagnostics.push(Diagnostic::warning(format!(
+                    "these groups of {:?} have no training rows: {}; models cannot learn to be fair to \
+                     them",
                     rule.attribute.name,
                     quoted_list(&absent, 5)
                 )));

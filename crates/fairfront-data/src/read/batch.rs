@@ -1,5 +1,5 @@
-//! A file in batches of rows, the types of its columns fixed beforehand: memory does not grow with
-//! the file. Batches are worked on by all threads and taken in order.
+//! Reads a file in batches of rows with column types fixed in advance, so that memory does not grow with
+//! the file. All threads process batches, and the results are taken in order.
 
 use rayon::prelude::*;
 
@@ -16,22 +16,22 @@ use crate::error::{Error, Place};
 use crate::memory::MemoryLimit;
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
-/// Rows of a batch, about, unless others are asked for.
+/// The approximate number of rows per batch by default.
 pub const BATCH_ROWS: usize = 4096;
-/// Bytes of a CSV file in a batch at most, unless one record is longer.
+/// The maximum number of bytes of a CSV file per batch, unless a single record is longer.
 const MOST_BYTES: usize = 1 << 20;
-/// Batches at a time, for each thread.
+/// The number of batches in progress per thread.
 const BATCHES_PER_THREAD: usize = 4;
 
-/// Some rows of a file.
+/// A batch of rows of a file.
 #[derive(Debug)]
 pub struct RowBatch {
-    /// The wanted columns, in the order in which they were asked for.
+    /// The requested columns, in the requested order.
     pub table: Table,
-    /// Rows of the file before these.
+    /// Number of rows in the file before these.
     pub first_row: usize,
-    /// The texts of the kept columns.
-    pub kept: Vec<Texts>,
+    /// The strings of the kept columns.
+    pub kept: Vec<Strings>,
 }
 
 impl RowBatch {
@@ -47,7 +47,7 @@ impl RowBatch {
         }
     }
 
-    /// Where a row of the batch (from 0) is in its file.
+    /// The place of a row of the batch (from 0) in its file.
     pub fn place(&self, row: usize) -> Place {
         Place {
             file: self.table.name.clone(),
@@ -57,61 +57,61 @@ impl RowBatch {
     }
 }
 
-/// What was read.
+/// The outcome of reading a file in batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BatchesRead {
-    /// All rows.
+    /// Total number of rows.
     pub rows: usize,
-    /// Columns of the file that nothing asked for.
+    /// Columns of the file that were not requested.
     pub unused: Vec<String>,
 }
 
-/// Texts one behind the other.
+/// A list of strings stored in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Texts {
+pub struct Strings {
     text: String,
     ends: Vec<usize>,
 }
 
-impl Texts {
-    /// Adds a text.
+impl Strings {
+    /// Appends a string.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len());
     }
 
-    /// Bytes of memory that they take.
+    /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// A text by its position.
+    /// The string at a position.
     pub fn get(&self, index: usize) -> &str {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[index]]
     }
 
-    /// All of them in order.
+    /// All strings in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.ends.len()).map(|i| self.get(i))
     }
 
-    /// The texts of a column of levels; missing ones are empty.
+    /// The strings of a categorical column; missing values are empty strings.
     fn of(column: &Column) -> Self {
-        let mut texts = Self::default();
-        if let Some((codes, levels)) = column.categorical() {
+        let mut strings = Self::default();
+        if let Some((codes, categories)) = column.categorical() {
             for code in codes {
-                texts.push(levels.get(*code as usize).map_or("", String::as_str));
+                strings.push(categories.get(*code as usize).map_or("", String::as_str));
             }
         }
-        texts
+        strings
     }
 }
 
-/// Reads a file in batches: `work` makes something of each of them, on all threads, and `take` takes
-/// the results in the order of the rows. `-` is standard input.
+/// Reads a file in batches. `work` processes batches on all threads, and `take` receives the results in row
+/// order. `-` is standard input.
 ///
-/// Every line of a CSV file is a row: one that is empty or has too few or too many fields is an error.
+/// Every line of a CSV file is a row. An empty line, or a row with too few or too many fields, is an error.
 ///
 /// ```
 /// use fairfront_data::{BATCH_ROWS, ColumnType, Error, Reading, Wanted, WantedColumn, read_batches};
@@ -170,7 +170,7 @@ pub fn read_batches<T: Send, E: From<Error> + Send>(
     }
 }
 
-/// Hands lots of what `next` gives to `handle`, the following ones being read meanwhile.
+/// Passes lots from `next` to `handle`, while the following ones are being read.
 fn pump<R: Send, E: From<Error> + Send>(
     first: Option<R>,
     mut next: impl FnMut() -> Result<Option<R>, Error> + Send,
@@ -215,9 +215,9 @@ fn read_csv<E: From<Error> + Send>(
     let mut next = || chunks.next(size).map_err(|e| csv::stopped(file, e, None));
     let (chunk, first) = loop {
         let Some(chunk) = next()? else {
-            let what = "the file is empty";
+            let reason = "the file is empty";
             let file = file.into();
-            return Err(Error::NoRows { file, what }.into());
+            return Err(Error::NoRows { file, reason }.into());
         };
         if let Some((first, _)) = first_record(chunk.span(), separator) {
             break (chunk, first);
@@ -227,7 +227,7 @@ fn read_csv<E: From<Error> + Send>(
     let form = Form::of(decimal, separator);
     let types = wanted.columns.iter();
     let types = types.map(|c| FixedType::from(c.column_type).lane(form));
-    let types = types.chain(wanted.kept.iter().map(|_| Lane::Texts));
+    let types = types.chain(wanted.kept.iter().map(|_| Lane::Strings));
     let lanes: Vec<(usize, Lane)> = found.fields.iter().copied().zip(types).collect();
     let mut rows = CsvRows {
         file,
@@ -249,7 +249,7 @@ fn read_csv<E: From<Error> + Send>(
     })
 }
 
-/// What is known about a CSV file while it is read.
+/// The state of a CSV file while it is read.
 struct CsvRows<'a> {
     file: &'a str,
     separator: u8,
@@ -259,22 +259,22 @@ struct CsvRows<'a> {
     lanes: &'a [(usize, Lane)],
     missing: &'a MissingValues,
     n_fields: usize,
-    /// Records at the start that hold no data.
+    /// Number of records at the start that contain no data.
     skip: usize,
     started: bool,
     n_rows: usize,
-    /// A blank line behind all records so far.
+    /// A blank line after all records so far.
     blank: Option<u64>,
 }
 
 impl CsvRows<'_> {
-    /// The chunks, in order, as batches.
+    /// Converts chunks to batches, in order.
     fn take(&mut self, chunks: &[Chunk]) -> Result<Vec<RowBatch>, Error> {
         let skip = std::mem::take(&mut self.skip);
         let is_first = !std::mem::replace(&mut self.started, true);
         let parse = |(i, chunk): (usize, &Chunk)| {
             let skip = if i == 0 { skip } else { 0 };
-            // Blank lines before the first record of a file are none of its rows.
+            // Blank lines before the first record of a file are not rows.
             let follows = i > 0 || !is_first;
             let text = (chunk, self.separator);
             Parsed::new(self.lanes, self.missing, self.n_fields, text, skip, follows)
@@ -299,7 +299,7 @@ impl CsvRows<'_> {
             let typed = self.wanted.columns.iter().zip(columns.by_ref());
             let typed = typed.map(|(c, batch)| batch.into_column(&c.name, &self.missing.numbers));
             let mut batch = RowBatch::new(self.file, self.n_rows, typed.collect(), n_rows);
-            batch.kept = columns.map(Batch::into_texts).collect();
+            batch.kept = columns.map(Batch::into_strings).collect();
             batches.push(batch);
             self.n_rows += n_rows;
         }
@@ -312,7 +312,7 @@ impl CsvRows<'_> {
             row: self.n_rows + failure.row + 1,
             line: Some(failure.line),
         };
-        match failure.what {
+        match failure.problem {
             Wrong::Value {
                 column,
                 misfit,
@@ -353,7 +353,7 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
     let found = FoundColumns::among(file, wanted, batches.names()?)?;
     let plans = wanted.columns.iter().map(|c| match c.column_type {
         ColumnType::Numeric => Plan::Numeric,
-        ColumnType::Boolean | ColumnType::Categorical => Plan::Levels,
+        ColumnType::Boolean | ColumnType::Categorical => Plan::Categories,
         date => Plan::Date(date.date()),
     });
     let plans = plans.chain(wanted.kept.iter().map(|_| Plan::Copy));
@@ -370,7 +370,7 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
             column.name.clone_from(&wanted.name);
         }
         let mut batch = RowBatch::new(file, n_rows, columns, n);
-        batch.kept = kept.iter().map(Texts::of).collect();
+        batch.kept = kept.iter().map(Strings::of).collect();
         n_rows += n;
         Ok(Some(batch))
     };

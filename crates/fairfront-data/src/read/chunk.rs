@@ -1,7 +1,7 @@
 //! The records of a chunk of CSV text.
 //!
-//! A chunk without quotes (nearly all of them) is cut at line ends and separators; one with quotes
-//! goes through the `csv` crate.
+//! A chunk without quotes (the usual case) is split at line ends and separators. A chunk with quotes is
+//! parsed by the `csv` crate.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ pub(super) struct Chunk {
     pub(super) first_line: u64,
 }
 
-/// The same, where the bytes are someone else's.
+/// Like [`Chunk`], with borrowed bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     pub(super) bytes: &'a [u8],
@@ -40,7 +40,7 @@ impl Record for csv::ByteRecord {
     }
 }
 
-/// A line cut at its separators: where each field starts and ends in the chunk.
+/// A line split at its separators: the start and end of each field in the chunk.
 struct Line<'a> {
     bytes: &'a [u8],
     fields: &'a [(usize, usize)],
@@ -57,16 +57,16 @@ impl Record for Line<'_> {
     }
 }
 
-/// Takes the records of a chunk one after the other, each with its line.
+/// Receives the records of a chunk one after the other, each with its line.
 pub(super) trait TakeRecord {
     type Error;
-    /// Whether it wants to know of blank lines.
+    /// Whether to call `blank`.
     const BLANKS: bool = false;
-    /// Hears of a line of nothing but white space between records.
+    /// Receives the line of a blank line (only white space) between records.
     fn blank(&mut self, _line: u64) {}
-    /// Whether it wants to know where records end.
+    /// Whether to call `end`.
     const ENDS: bool = false;
-    /// Hears where the record that it is about to take ends, one past its line end.
+    /// Receives the end of the next record, one byte after its line end.
     fn end(&mut self, _end: usize) {}
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error>;
 }
@@ -81,7 +81,7 @@ impl Chunk {
 }
 
 impl Span<'_> {
-    /// Hands every record to `taker`; lines of nothing but white space are no records.
+    /// Passes every record to `taker`. Blank lines (only white space) are not records.
     pub(super) fn each_record<T: TakeRecord>(
         &self,
         separator: u8,
@@ -125,8 +125,8 @@ impl Span<'_> {
 
     fn each_quoted<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
         let (text, spaces) = Quotes::new(separator).without_spaces(self.bytes);
-        // The `csv` crate drops a byte order mark at the start of its input, and this is the start of
-        // a chunk. A mark that arrives in two pieces stays.
+        // The `csv` crate drops a byte order mark at the start of its input, which here is the start of a
+        // chunk. A mark that arrives in two pieces stays.
         let (first, rest) = text.split_at(text.len().min(1));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
@@ -143,12 +143,12 @@ impl Span<'_> {
         let mut record = csv::ByteRecord::new();
         let mut spaces = spaces.into_iter().peekable();
         let mut n_spaces = 0;
-        // Reading from memory, into bytes, with any number of fields, cannot fail.
+        // Reading from memory into bytes with any number of fields cannot fail.
         while let Ok(true) = reader.read_byte_record(&mut record) {
             let (line, byte) = record
                 .position()
                 .map_or((1, 0), |p| (p.line(), p.byte() as usize));
-            // The parser's position is before the empty lines that it passes over.
+            // The parser's position is before the empty lines that it skips.
             let ends = text[byte..]
                 .iter()
                 .take_while(|b| matches!(b, b'\n' | b'\r'));
@@ -163,12 +163,12 @@ impl Span<'_> {
                     n_spaces += 1;
                 }
                 let end = kept_end + n_spaces;
-                let (before, behind) = self.bytes.split_at(end);
+                let (before, after) = self.bytes.split_at(end);
                 taker.end(match before.last() {
                     // The parser stops between a carriage return and its line feed.
-                    Some(b'\r') if behind.starts_with(b"\n") => end + 1,
+                    Some(b'\r') if after.starts_with(b"\n") => end + 1,
                     Some(b'\r' | b'\n') => end,
-                    // No line end: spaces behind it are part of the last record.
+                    // Without a line end, trailing spaces belong to the last record.
                     _ => self.bytes.len(),
                 });
             }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_is_found_with_its_line() {
+    fn open_quote_is_reported_with_its_line() {
         assert_eq!(try_records("a,b\n1,\"2\n3,4\n", 3), Err(2));
         assert_eq!(try_records("a,\"b\n", 3), Err(1));
         assert_eq!(try_records("a,\"b\"\n\"c\nd\",\"e", 3), Err(3));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_told_where_they_are_wanted() {
+    fn blank_lines_are_reported_on_request() {
         #[derive(Default)]
         struct Blanks(Vec<u64>);
         impl TakeRecord for Blanks {
@@ -292,13 +292,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunk_size_changes_nothing(text in "[ab\", \r\n]{0,200}", size in 1_usize..50) {
+        fn chunk_size_does_not_change_records(text in "[ab\", \r\n]{0,200}", size in 1_usize..50) {
             let whole = try_records(&text, 1 << 20);
             prop_assert_eq!(try_records(&text, size), whole);
         }
 
         #[test]
-        fn plain_lines_are_read_as_the_csv_crate_reads_them(text in "[ab, \n]{0,200}") {
+        fn plain_lines_match_the_csv_crate(text in "[ab, \n]{0,200}") {
             let chunk = Chunk { bytes: text.clone().into_bytes(), first_line: 1 };
             let (mut plain, mut quoted) = (Collect::default(), Collect::default());
             prop_assert!(chunk.span().each_plain(b',', &mut plain).is_ok());

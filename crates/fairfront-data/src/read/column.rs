@@ -1,4 +1,4 @@
-//! One column while it is being read.
+//! Builds one column while it is read.
 
 use std::collections::TryReserveError;
 
@@ -11,25 +11,25 @@ use crate::date::{self, DateOrder, date_text};
 use crate::error::shorten;
 use crate::identifier::{FEW_ROWS, NEARLY_UNIQUE};
 use crate::setting::TYPE;
-use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
+use crate::table::{Column, ColumnType, Diagnostic, LeftOut, Values};
 
-/// A text column with more values than this is an identifier, unless its type is set.
-const MOST_LEVELS: usize = 1_000;
+/// A string column with more values than this is an identifier, unless its type is set.
+const MOST_CATEGORIES: usize = 1_000;
 
-/// What the user or the role of a column asks of it.
+/// How to read a column, from the user's settings or its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Do not read.
+    /// Do not read it.
     Skip,
-    /// Find out by looking.
+    /// Infer the type from the values.
     Look,
     /// Numbers; anything else is an error.
     Numeric,
-    /// Dates, in this order or the one found by looking; anything else is an error.
+    /// Dates, in this order or in an inferred one; anything else is an error.
     Date(Option<DateOrder>),
-    /// Levels, however many.
-    Levels,
-    /// The same, each text as it stands, be it one for a missing value.
+    /// Categories, in any number.
+    Categories,
+    /// Categories, each string unchanged, even those that stand for missing values.
     Copy,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Plan {
 enum State {
     LeftOut(LeftOut),
     Looking(Looked),
-    /// Numbers, dates or levels.
+    /// Numbers, dates or categories.
     Typed(Batch),
 }
 
@@ -46,18 +46,18 @@ pub(super) struct ColumnBuilder {
     pub(super) name: String,
     state: State,
     plan: Plan,
-    /// How the numbers of the file at hand are written.
+    /// The form of the numbers in the current file.
     form: Form,
-    /// Values to look at before a type is chosen.
+    /// The number of values to examine before a type is chosen.
     look: usize,
-    /// Whether it is kept though it looks like an identifier.
+    /// Whether it is kept even if it looks like an identifier.
     is_kept: bool,
     n_rows: usize,
     n_missing: usize,
-    /// Why its values must be numbers or dates.
+    /// The reason why its values must be numbers or dates.
     because: String,
-    notice: Option<Notice>,
-    /// Values that do not fit, where these are no errors; they are taken as missing.
+    diagnostic: Option<Diagnostic>,
+    /// Values that do not fit, if they are not errors; they count as missing.
     misfits: Option<Vec<BadValue>>,
 }
 
@@ -73,7 +73,7 @@ impl ColumnBuilder {
                 Plan::Date(Some(order)) => {
                     State::Typed(Batch::new(Lane::Numbers(Form::Date(order))))
                 }
-                Plan::Levels | Plan::Copy => State::Typed(Batch::new(Lane::Levels)),
+                Plan::Categories | Plan::Copy => State::Typed(Batch::new(Lane::Categories)),
             },
             plan,
             form,
@@ -82,12 +82,12 @@ impl ColumnBuilder {
             n_rows: 0,
             n_missing: 0,
             because: String::new(),
-            notice: None,
+            diagnostic: None,
             misfits: None,
         }
     }
 
-    /// The same, but a value that does not fit is taken as missing and remembered.
+    /// Makes the column treat a value that does not fit as missing and remember it.
     pub(super) fn lenient(name: String, plan: Plan) -> Self {
         Self {
             misfits: Some(Vec::new()),
@@ -95,7 +95,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The same, kept though its numbers look like identifiers.
+    /// Makes the column stay even if its numbers look like identifiers.
     pub(super) fn kept(self) -> Self {
         Self {
             is_kept: true,
@@ -103,7 +103,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Further numbers are written like this.
+    /// Sets the form of the following numbers.
     pub(super) fn set_form(&mut self, form: Form) {
         self.form = form;
         if let State::Typed(values) = &mut self.state {
@@ -111,12 +111,12 @@ impl ColumnBuilder {
         }
     }
 
-    /// Whether its type is found by looking.
+    /// Whether its type is inferred from the values.
     pub(super) fn is_free(&self) -> bool {
         self.plan == Plan::Look && !self.is_kept
     }
 
-    /// Chooses a type where that is still to be done, and hands over the values that do not fit.
+    /// Chooses a type if that is still open, and returns the values that do not fit.
     pub(super) fn take_misfits(&mut self) -> Result<Vec<BadValue>, BadValue> {
         self.choose()?;
         Ok(self
@@ -126,22 +126,22 @@ impl ColumnBuilder {
             .unwrap_or_default())
     }
 
-    /// Whether the reader may pass over this column's fields.
+    /// Whether the reader may skip this column's fields.
     pub(super) fn is_skipped(&self) -> bool {
         self.plan == Plan::Skip
     }
 
-    /// Whether texts are taken as they stand.
+    /// Whether strings are kept unchanged.
     pub(super) fn is_copied(&self) -> bool {
         self.plan == Plan::Copy
     }
 
-    /// Whether its levels may be those of an identifier.
+    /// Whether its categories may be those of an identifier.
     fn may_be_identifier(&self) -> bool {
-        !matches!(self.plan, Plan::Levels | Plan::Copy)
+        !matches!(self.plan, Plan::Categories | Plan::Copy)
     }
 
-    /// The file itself says the type; it holds unless the user has said otherwise.
+    /// Sets the type that the file declares, unless the user set a different one.
     pub(super) fn declare(&mut self, declared: ColumnType) {
         if let State::Looking(looked) = &self.state
             && looked.len() == 0
@@ -150,14 +150,14 @@ impl ColumnBuilder {
             let form = declared.date().map_or(self.form, Form::Date);
             let mut values = Batch::new(match declared.is_number() {
                 true => Lane::Numbers(form),
-                false => Lane::Levels,
+                false => Lane::Categories,
             });
             (0..self.n_rows).for_each(|_| values.push_missing());
             self.state = State::Typed(values);
         }
     }
 
-    /// A value of a further row that does not fit the lane.
+    /// The error for a value of a later row that does not fit the lane.
     pub(super) fn bad_value(&self, row: usize, misfit: Misfit, value: &[u8]) -> BadValue {
         BadValue {
             row,
@@ -171,7 +171,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Nothing of this column can be used; an explicit type cannot change that.
+    /// Leaves the column out because none of it is usable, even with an explicit type.
     pub(super) fn leave_out(&mut self, reason: LeftOut) {
         if !self.is_skipped() {
             self.state = State::LeftOut(reason);
@@ -217,12 +217,12 @@ impl ColumnBuilder {
         }
     }
 
-    /// Chooses a type once enough values were looked at.
+    /// Chooses a type once enough values were examined.
     fn look_on(&mut self) -> Result<(), BadValue> {
         match &self.state {
             State::Looking(looked) if looked.len() == self.look => {
                 if looked.is_open() {
-                    // A later date may say which number is the month.
+                    // A later date may show which number is the month.
                     self.look *= 2;
                     return Ok(());
                 }
@@ -234,14 +234,14 @@ impl ColumnBuilder {
 
     fn leave_out_identifier(&mut self) {
         if let State::Typed(values) = &self.state
-            && values.n_levels() > MOST_LEVELS
+            && values.n_categories() > MOST_CATEGORIES
             && self.may_be_identifier()
         {
             self.state = State::LeftOut(LeftOut::Identifier);
         }
     }
 
-    /// How the values of further rows can be taken all at once.
+    /// The lane for values of later rows that are added all at once.
     pub(super) fn lane(&self) -> Lane {
         match &self.state {
             State::LeftOut(_) => Lane::Count,
@@ -250,7 +250,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Bytes of memory that this column takes, with room for so many further rows.
+    /// Memory of this column in bytes, with room for this many further rows.
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         let values = match &self.state {
             State::Typed(values) => values.bytes_with(rows),
@@ -259,7 +259,7 @@ impl ColumnBuilder {
         values.saturating_add(size_of::<Self>() + self.name.capacity())
     }
 
-    /// Bytes of memory that the values looked at take.
+    /// Memory of the examined values, in bytes.
     pub(super) fn looked_bytes(&self) -> usize {
         match &self.state {
             State::Looking(looked) => looked.bytes(),
@@ -267,7 +267,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Makes room for so many further rows.
+    /// Makes room for this many further rows.
     pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
         match &mut self.state {
             State::Typed(values) => values.reserve(rows),
@@ -275,12 +275,12 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the values of further rows, made for the lane of this column.
+    /// Appends the values of later rows, which were made for the lane of this column.
     pub(super) fn append(&mut self, batch: Batch) -> Result<(), BadValue> {
-        if let (State::Looking(_), BatchValues::Levels(new)) = (&self.state, &batch.values) {
+        if let (State::Looking(_), BatchValues::Categories(new)) = (&self.state, &batch.values) {
             for code in &new.codes {
-                match new.levels.get(*code as usize) {
-                    Some(level) => self.push_text(level.as_bytes())?,
+                match new.categories.get(*code as usize) {
+                    Some(category) => self.push_text(category.as_bytes())?,
                     None => self.push_missing(),
                 }
             }
@@ -303,8 +303,8 @@ impl ColumnBuilder {
                 numbered.all(|(i, number)| *number == i as f64)
             }),
             State::Looking(looked) => {
-                let texts = looked.texts().filter(|(row, _)| *row >= first);
-                let numbers = texts.map(|(_, text)| self.form.parse(text.as_bytes()));
+                let strings = looked.strings().filter(|(row, _)| *row >= first);
+                let numbers = strings.map(|(_, text)| self.form.parse(text.as_bytes()));
                 numbers
                     .enumerate()
                     .all(|(i, number)| number == Some(i as f64))
@@ -313,7 +313,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// A number from a typed file; NaN is missing.
+    /// Adds a number from a typed file; NaN is missing.
     pub(super) fn push_number(&mut self, number: f64) -> Result<(), BadValue> {
         if number.is_nan() {
             self.push_missing();
@@ -325,20 +325,20 @@ impl ColumnBuilder {
         }
     }
 
-    /// A whole number from a typed file, exact as text.
+    /// Adds an integer from a typed file; its string form is exact.
     pub(super) fn push_integer(&mut self, number: i128) -> Result<(), BadValue> {
         // No machine has an instruction for 128 bits.
         let float = i64::try_from(number).map_or(number as f64, |n| n as f64);
         self.push_typed(float, || number.to_string())
     }
 
-    /// A date from a typed file: days since 1970-01-01 and nanoseconds from the start of that day.
+    /// Adds a date from a typed file: days since 1970-01-01 and nanoseconds from the start of that day.
     pub(super) fn push_date(&mut self, days: i64, nanos: i64) -> Result<(), BadValue> {
         let number = date::number(days, nanos);
         self.push_typed(number, || date_text(number))
     }
 
-    /// A number, or its text for a column that is not numeric.
+    /// Adds a number, or its string form if the column is not numeric.
     fn push_typed(&mut self, number: f64, text: impl FnOnce() -> String) -> Result<(), BadValue> {
         if let State::Typed(values) = &mut self.state
             && values.push_number(number)
@@ -349,7 +349,7 @@ impl ColumnBuilder {
         self.push_text(text().as_bytes())
     }
 
-    /// Chooses a type for the values that were looked at, and takes them again.
+    /// Chooses a type for the examined values, and adds them with this type.
     fn choose(&mut self) -> Result<(), BadValue> {
         let State::Looking(looked) = &mut self.state else {
             return Ok(());
@@ -359,10 +359,10 @@ impl ColumnBuilder {
         let found = looked.found(&self.name, self.form, must_be_date);
         self.state = State::Typed(Batch::new(found.lane));
         self.because = found.because;
-        self.notice = found.notice;
+        self.diagnostic = found.diagnostic;
         let n_rows = std::mem::take(&mut self.n_rows);
         self.n_missing = 0;
-        for (row, text) in looked.texts() {
+        for (row, text) in looked.strings() {
             (self.n_rows..row).for_each(|_| self.push_missing());
             self.push_text(text.as_bytes())?;
         }
@@ -370,8 +370,11 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// The column; numbers equal to one of `missing` are missing.
-    pub(super) fn finish(mut self, missing: &[f64]) -> Result<(Column, Option<Notice>), BadValue> {
+    /// Finishes the column; numbers equal to one of `missing` are missing.
+    pub(super) fn finish(
+        mut self,
+        missing: &[f64],
+    ) -> Result<(Column, Option<Diagnostic>), BadValue> {
         self.choose()?;
         let may_be_identifier = self.may_be_identifier();
         let mut column = match self.state {
@@ -383,8 +386,8 @@ impl ColumnBuilder {
             State::Looking(_) => Column::left_out(&self.name, LeftOut::AllMissing),
         };
         let n_present = self.n_rows - column.n_missing;
-        let is_unique = |(_, levels): (&[u32], &[String])| {
-            n_present >= FEW_ROWS && levels.len() as f64 >= NEARLY_UNIQUE * n_present as f64
+        let is_unique = |(_, categories): (&[u32], &[String])| {
+            n_present >= FEW_ROWS && categories.len() as f64 >= NEARLY_UNIQUE * n_present as f64
         };
         let reason = match column.values {
             Values::LeftOut(_) => None,
@@ -396,28 +399,28 @@ impl ColumnBuilder {
             column.values = Values::LeftOut(reason);
             column.date = None;
         }
-        let notice = match &column.values {
+        let diagnostic = match &column.values {
             Values::LeftOut(LeftOut::NotRead) => None,
             Values::LeftOut(reason @ LeftOut::Identifier) => {
                 let name = &self.name;
-                Some(Notice::info(say![
+                Some(Diagnostic::note(say![
                     "column {name:?} is left out: {reason}";
-                    "say ", TYPE.of(name).is("categorical"), " to keep it"
+                    "pass ", TYPE.of(name).is("categorical"), " to keep it"
                 ]))
             }
-            Values::LeftOut(reason) => Some(Notice::info(format!(
+            Values::LeftOut(reason) => Some(Diagnostic::note(format!(
                 "column {:?} is left out: {reason}",
                 self.name
             ))),
-            _ => self.notice,
+            _ => self.diagnostic,
         };
-        Ok((column, notice))
+        Ok((column, diagnostic))
     }
 }
 
-/// A value as an error shows it.
+/// A value as shown in an error.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    // Enough for the longest that is shown, whatever its characters.
+    // Enough bytes for the longest value shown, whatever its characters.
     let start = &bytes[..bytes.len().min(400)];
     shorten(&String::from_utf8_lossy(start))
 }
@@ -427,7 +430,7 @@ mod tests {
     use super::*;
     use crate::number::Numbers;
 
-    fn read(plan: Plan, values: &[&str]) -> Result<(Column, Option<Notice>), BadValue> {
+    fn read(plan: Plan, values: &[&str]) -> Result<(Column, Option<Diagnostic>), BadValue> {
         let mut builder = ColumnBuilder::new("c".into(), plan);
         for value in values {
             match *value {
@@ -438,8 +441,8 @@ mod tests {
         builder.finish(&[])
     }
 
-    fn values(plan: Plan, texts: &[&str]) -> Values {
-        read(plan, texts).unwrap().0.values
+    fn values(plan: Plan, strings: &[&str]) -> Values {
+        read(plan, strings).unwrap().0.values
     }
 
     #[test]
@@ -458,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_with_leading_zeros_are_levels() {
+    fn codes_with_leading_zeros_are_categories() {
         assert!(matches!(
             values(Plan::Look, &["02139", "10001"]),
             Values::Categorical { .. }
@@ -470,45 +473,45 @@ mod tests {
     }
 
     #[test]
-    fn a_few_codes_that_are_no_numbers_make_levels_and_say_so() {
-        let (column, notice) = read(Plan::Look, &["0", "1", "2", "3+", "1"]).unwrap();
+    fn codes_that_are_not_numbers_make_categories_with_a_note() {
+        let (column, diagnostic) = read(Plan::Look, &["0", "1", "2", "3+", "1"]).unwrap();
         assert_eq!(column.categorical().unwrap().1, ["0", "1", "2", "3+"]);
-        assert!(notice.unwrap().message.to_string().contains("\"3+\""));
+        assert!(diagnostic.unwrap().message.to_string().contains("\"3+\""));
     }
 
     #[test]
-    fn a_text_among_many_numbers_is_an_error_with_its_row() {
-        let mut texts: Vec<String> = (0..200).map(|i| i.to_string()).collect();
-        texts[150] = "unknown".into();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        match read(Plan::Look, &texts) {
+    fn string_among_many_numbers_is_an_error_with_its_row() {
+        let mut strings: Vec<String> = (0..200).map(|i| i.to_string()).collect();
+        strings[150] = "unknown".into();
+        let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
+        match read(Plan::Look, &strings) {
             Err(bad) => assert_eq!((bad.row, bad.value.as_str()), (150, "unknown")),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_text_after_the_look_is_an_error_too() {
-        let mut texts = vec!["5"; LOOK + 10];
-        texts[LOOK + 5] = "x";
-        match read(Plan::Look, &texts) {
+    fn string_after_the_examined_values_is_an_error() {
+        let mut strings = vec!["5"; LOOK + 10];
+        strings[LOOK + 5] = "x";
+        match read(Plan::Look, &strings) {
             Err(bad) => assert_eq!((bad.row, bad.misfit), (LOOK + 5, Misfit::NotNumeric)),
             other => panic!("{other:?}"),
         }
-        // As levels, the same column is fine.
-        assert!(read(Plan::Levels, &texts).is_ok());
+        // As a categorical column, the same values are valid.
+        assert!(read(Plan::Categories, &strings).is_ok());
     }
 
     #[test]
-    fn identifiers_are_left_out_unless_asked_for() {
-        let texts: Vec<String> = (0..30).map(|i| format!("n{i}")).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    fn identifiers_are_left_out_unless_requested() {
+        let strings: Vec<String> = (0..30).map(|i| format!("n{i}")).collect();
+        let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
         assert_eq!(
-            values(Plan::Look, &texts),
+            values(Plan::Look, &strings),
             Values::LeftOut(LeftOut::Identifier)
         );
         assert!(matches!(
-            values(Plan::Levels, &texts),
+            values(Plan::Categories, &strings),
             Values::Categorical { .. }
         ));
 
@@ -530,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_nothing_is_left_out() {
+    fn empty_column_is_left_out() {
         assert_eq!(
             values(Plan::Look, &["", ""]),
             Values::LeftOut(LeftOut::AllMissing)

@@ -1,8 +1,8 @@
-//! CSV into columns.
+//! Reads CSV into columns.
 //!
-//! The file is read in chunks of whole records. Each column says how it takes values (its lane);
-//! chunks become batches of values on all threads, and the columns take the batches in order, so
-//! that the result does not depend on the number of threads.
+//! The file is read in chunks of whole records. Each column declares how it takes values (its lane). All
+//! threads turn chunks into batches of values, and the columns take the batches in order, so that the
+//! result does not depend on the number of threads.
 
 use std::io::{Chain, Cursor, Read};
 
@@ -20,26 +20,26 @@ use crate::error::{Error, Place};
 use crate::setting::SEPARATOR;
 use crate::table::LeftOut;
 
-/// Bytes of a chunk: small enough to stay in a core's cache while it is cut up.
+/// Bytes per chunk, few enough to stay in a core's cache while it is split.
 const CHUNK: usize = 1 << 18;
-/// Chunks cut up at a time, for each thread.
+/// The number of chunks split at a time, per thread.
 const CHUNKS_PER_THREAD: usize = 8;
-/// Chunks times columns at a time, unless threads are more.
+/// The maximum of chunks times columns at a time, unless there are more threads.
 const MOST_BATCHES: usize = 1 << 17;
-/// Bytes of memory for a field of the first record: its text, its column and its first batch of values.
+/// Memory in bytes per field of the first record: its text, its column and its first batch of values.
 const FIELD_BYTES: usize = 2 << 10;
 
-/// A CSV file on its way: its chunks and what is known of its records.
+/// An open CSV file: its chunks and the known properties of its records.
 pub(super) struct Opened<R> {
     pub(super) chunks: Cutter<Chain<Cursor<Vec<u8>>, R>>,
     pub(super) separator: u8,
-    /// Bytes of a record, about.
+    /// Approximate bytes per record.
     pub(super) record_bytes: usize,
-    /// How numbers are written, where the start of the file shows it.
+    /// The form of numbers, if the start of the file shows it.
     pub(super) decimal: Option<Decimal>,
 }
 
-/// Looks at the start of a CSV file.
+/// Opens a CSV file and examines its start.
 pub(super) fn open<R: Read>(
     file: &str,
     mut input: R,
@@ -67,7 +67,7 @@ pub(super) fn open<R: Read>(
     })
 }
 
-/// The error for a file that cannot be cut into chunks, after the row it stops at if that is known.
+/// The error for a file that cannot be split into chunks, with the row at which it stops if that is known.
 pub(super) fn stopped(file: &str, error: ChunkError, row: Option<usize>) -> Error {
     match error {
         ChunkError::TooLong(line, why) => Error::TooLong {
@@ -104,8 +104,8 @@ pub(super) fn read(
         n_fields: 0,
         n_rows: 0,
     };
-    // The first record says what the columns are; until their types are known (a few thousand
-    // rows), one chunk is taken at a time.
+    // The first record defines the columns. Until their types are known (a few thousand rows), one chunk is
+    // taken at a time.
     let mut started = false;
     while let Some(chunk) = reader.row_of(chunks.next(CHUNK))? {
         let header = if started {
@@ -121,7 +121,7 @@ pub(super) fn read(
             break;
         }
     }
-    // Now many at a time, the next ones being read meanwhile.
+    // Now take many at a time, while the next ones are being read.
     let n_threads = rayon::current_num_threads();
     let most = MOST_BATCHES / reader.columns.len().max(1);
     let n_chunks = (CHUNKS_PER_THREAD * n_threads).min(most.max(n_threads));
@@ -137,27 +137,27 @@ pub(super) fn read(
     reader.finish(builder, started)
 }
 
-/// What is known about the file while it is read.
+/// The state of the file while it is read.
 struct Reader<'a> {
     file: &'a str,
     separator: u8,
     /// The column of each field.
     places: Vec<usize>,
-    /// Field and column, of the columns that are read.
+    /// Field and column of each column that is read.
     columns: Vec<(usize, usize)>,
     n_fields: usize,
     n_rows: usize,
 }
 
 impl Reader<'_> {
-    /// The chunks, or the error with the number of the row after all rows so far.
+    /// Passes the chunks on; an error receives the number of the row after all rows so far.
     fn row_of<T>(&self, cut: Result<T, ChunkError>) -> Result<T, Error> {
         cut.map_err(|error| stopped(self.file, error, Some(self.n_rows + 1)))
     }
 
-    /// Refuses a first record of more fields than there is memory for.
+    /// Rejects a first record with more fields than memory allows.
     fn check_fields(&self, builder: &TableBuilder, chunk: &Chunk) -> Result<(), Error> {
-        // Chunks are larger only if a record is.
+        // Chunks are larger only if a record is larger.
         if chunk.bytes.len() <= CHUNK {
             return Ok(());
         }
@@ -170,8 +170,8 @@ impl Reader<'_> {
             .check(needed as u64, self.file, &subject, remedies)
     }
 
-    /// Finds the columns in the first record; returns how many records hold no data (0 or 1), or
-    /// `None` where the chunk has no record.
+    /// Finds the columns in the first record. Returns how many records contain no data (0 or 1), or `None`
+    /// if the chunk has no records.
     fn start(&mut self, builder: &mut TableBuilder, chunk: &Chunk) -> Result<Option<usize>, Error> {
         self.check_fields(builder, chunk)?;
         let Some((first, _)) = first_record(chunk.span(), self.separator) else {
@@ -180,7 +180,7 @@ impl Reader<'_> {
         self.n_fields = first.len();
         let named = builder.options.columns.is_none() && builder.options.header;
         let (names, first_is_data) =
-            column_names(self.file, builder.options, &first, &mut builder.notices)?;
+            column_names(self.file, builder.options, &first, &mut builder.diagnostics)?;
         let unnamed_first = names.first().is_some_and(String::is_empty) && named;
         let places = builder.begin_file(self.file, number_unnamed(names), named)?;
         let form = Form::of(builder.decimal, self.separator);
@@ -194,7 +194,7 @@ impl Reader<'_> {
         Ok(Some(usize::from(!first_is_data)))
     }
 
-    /// Takes all records of the chunks but the first `skip`.
+    /// Takes all records of the chunks except the first `skip`.
     fn take(
         &mut self,
         builder: &mut TableBuilder,
@@ -227,9 +227,9 @@ impl Reader<'_> {
             }
         }
         let batches: usize = batches_of.iter().flatten().map(Batch::bytes).sum();
-        let texts: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
-        // The next chunks are being read.
-        builder.make_room(self.file, n_rows, batches + 2 * texts)?;
+        let strings: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        // The next chunks are already being read.
+        builder.make_room(self.file, n_rows, batches + 2 * strings)?;
         let appended: Vec<_> = builder
             .columns
             .par_iter_mut()
@@ -257,8 +257,8 @@ impl Reader<'_> {
         if self.n_rows == 0 {
             return Err(Error::NoRows {
                 file: self.file.into(),
-                what: match started {
-                    true => "the file has a header and no rows",
+                reason: match started {
+                    true => "the file has a header but no rows",
                     false => "the file is empty",
                 },
             });
@@ -282,7 +282,7 @@ impl Reader<'_> {
 
     fn failed(&self, builder: &TableBuilder, failure: Failure) -> Error {
         let row = builder.n_rows + failure.row;
-        match failure.what {
+        match failure.problem {
             Wrong::Value {
                 column,
                 misfit,
@@ -326,12 +326,12 @@ pub(super) fn ragged(
 ) -> Error {
     let mut hint = Message::default();
     if found == expected + 1 && last_is_empty {
-        hint.push_remedy("remove the separator at its end");
+        hint.push_remedy("remove the separator at the end of the row");
     } else {
         let separator = separator as char;
         hint.push_remedy("fix the row");
         hint.push_remedy(say![
-            "name the separator with ",
+            "set the separator with ",
             SEPARATOR,
             " (found {separator:?})"
         ]);
@@ -344,22 +344,22 @@ pub(super) fn ragged(
     }
 }
 
-/// A chunk as batches of values. If it is strict, a blank line between records is an error.
+/// A chunk as batches of values. If `STRICT`, a blank line between records is an error.
 pub(super) struct Parsed<'a, const STRICT: bool> {
     /// Field and lane of each column that is read.
     lanes: &'a [(usize, Lane)],
     missing: &'a MissingValues,
     n_fields: usize,
     skip: usize,
-    /// Whether a field may hold a NUL byte.
+    /// Whether a field may contain a NUL byte.
     has_nul: bool,
-    /// Records, also those that were skipped.
+    /// Number of records, including skipped ones.
     pub(super) n_records: usize,
     /// Whether there may be records before the chunk.
     follows: bool,
     /// A blank line before the first record.
     pub(super) leading: Option<u64>,
-    /// One after the last record so far.
+    /// A blank line after the last record so far.
     pub(super) blank: Option<u64>,
     pub(super) n_rows: usize,
     pub(super) batches: Vec<Batch>,
@@ -367,7 +367,7 @@ pub(super) struct Parsed<'a, const STRICT: bool> {
 }
 
 impl<'a, const STRICT: bool> Parsed<'a, STRICT> {
-    /// Takes the records of a chunk but the first `skip`, each of so many fields.
+    /// Takes the records of a chunk except the first `skip`; each must have this many fields.
     pub(super) fn new(
         lanes: &'a [(usize, Lane)],
         missing: &'a MissingValues,
@@ -395,11 +395,11 @@ impl<'a, const STRICT: bool> Parsed<'a, STRICT> {
     }
 }
 
-/// What is wrong with a record, and where in the chunk's rows it is.
+/// A problem with a record, and its position among the chunk's rows.
 pub(super) struct Failure {
     pub(super) row: usize,
     pub(super) line: u64,
-    pub(super) what: Wrong,
+    pub(super) problem: Wrong,
 }
 
 pub(super) enum Wrong {
@@ -431,7 +431,7 @@ impl<const STRICT: bool> TakeRecord for Parsed<'_, STRICT> {
 
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Failure> {
         let row = self.n_rows;
-        let fail = |line, what| Failure { row, line, what };
+        let fail = |line, problem| Failure { row, line, problem };
         match self.blank.take() {
             Some(blank) if self.n_records > 0 => return Err(fail(blank, Wrong::Blank)),
             blank => self.leading = self.leading.or(blank),
@@ -444,11 +444,11 @@ impl<const STRICT: bool> TakeRecord for Parsed<'_, STRICT> {
         let found = record.n_fields();
         if found != self.n_fields {
             let last_is_empty = record.field(found - 1).trim_ascii().is_empty();
-            let what = Wrong::Fields {
+            let problem = Wrong::Fields {
                 found,
                 last_is_empty,
             };
-            return Err(fail(line, what));
+            return Err(fail(line, problem));
         }
         if self.has_nul
             && let Some(field) = (0..found).find(|i| has_nul(record.field(*i)))
@@ -459,12 +459,12 @@ impl<const STRICT: bool> TakeRecord for Parsed<'_, STRICT> {
         for (column, (&(field, _), batch)) in lanes.enumerate() {
             let text = record.field(field).trim_ascii();
             if let Err(misfit) = batch.push_field(text, self.missing) {
-                let what = Wrong::Value {
+                let problem = Wrong::Value {
                     column,
                     misfit,
                     value: text.to_vec(),
                 };
-                return Err(fail(line, what));
+                return Err(fail(line, problem));
             }
         }
         self.n_rows += 1;

@@ -1,4 +1,4 @@
-//! CSV text cut into chunks of whole records, while it arrives.
+//! Splits CSV text into chunks of whole records while it arrives.
 
 use std::io::{self, Read};
 
@@ -7,20 +7,20 @@ use memchr::memchr_iter;
 use super::chunk::{Chunk, Span};
 use super::quotes::{Quotes, Scan};
 
-/// A record with more bytes than this is an error: it would have to be in memory as a whole.
+/// The maximum number of bytes per record, because a record must fit in memory as a whole.
 pub const LONGEST_RECORD: usize = 16 << 20;
 
-/// Why there is no next chunk.
+/// The reason why there is no next chunk.
 #[derive(Debug)]
 pub(super) enum ChunkError {
     Io(io::Error),
-    /// The line on which a quoted field opens that does not end.
+    /// The line on which a quoted field opens that is never closed.
     UnclosedQuote(u64),
     /// A record of more than [`LONGEST_RECORD`] bytes, with the line on which it starts.
     TooLong(u64, LongRecord),
 }
 
-/// Why a record may be as long as it is.
+/// The probable cause of a long record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LongRecord {
     /// It has no line end.
@@ -29,19 +29,19 @@ pub enum LongRecord {
     OpenQuote(u64),
 }
 
-/// Reads text, and cuts it where records end.
+/// Reads text, and splits it at the ends of records.
 pub(super) struct Cutter<R> {
     input: R,
     separator: u8,
-    /// Bytes held at most; a record must end within them.
+    /// The maximum number of bytes to hold; a record must end within them.
     most: usize,
-    /// Text that was read and not taken.
+    /// Bytes that were read but not taken.
     bytes: Vec<u8>,
     /// Line of the first of these bytes, from 1.
     line: u64,
     scan: Scan,
     at_end: bool,
-    /// Why nothing follows the chunks that were handed out.
+    /// The error that ends the sequence of chunks.
     failed: Option<ChunkError>,
 }
 
@@ -69,17 +69,17 @@ impl<R: Read> Cutter<R> {
         self.scan = Scan::new(separator);
     }
 
-    /// Text that was read and not taken.
+    /// Bytes that were read but not taken.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether no more is read before some of it is taken.
+    /// Whether some bytes must be taken before more are read.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= self.most
     }
 
-    /// The first `n` bytes of it.
+    /// The first `n` of these bytes.
     pub(super) fn span(&self, n: usize) -> Span<'_> {
         Span {
             bytes: &self.bytes[..n],
@@ -87,7 +87,7 @@ impl<R: Read> Cutter<R> {
         }
     }
 
-    /// Reads up to `n` further bytes; 0 if there is nothing for now.
+    /// Reads up to `n` further bytes; returns 0 if nothing is available now.
     pub(super) fn fill(&mut self, n: usize) -> io::Result<usize> {
         let before = self.bytes.len();
         let room = self.most.saturating_sub(before);
@@ -102,8 +102,8 @@ impl<R: Read> Cutter<R> {
         read
     }
 
-    /// The bytes of the whole records that have arrived, if there are any. At the end of the text the last
-    /// record needs no line end.
+    /// The bytes of the whole records that have arrived, if any. At the end of the text, the last record
+    /// does not need a line end.
     pub(super) fn whole(&mut self, at_end: bool) -> Option<usize> {
         self.scan.look(&self.bytes);
         let end = match at_end && !self.scan.is_open() {
@@ -125,11 +125,11 @@ impl<R: Read> Cutter<R> {
         chunk
     }
 
-    /// The next chunk of about `size` bytes, more if a record is longer; `None` at the end.
+    /// The next chunk of about `size` bytes, or more if a record is longer; `None` at the end.
     pub(super) fn next(&mut self, size: usize) -> Result<Option<Chunk>, ChunkError> {
         loop {
             if !self.at_end {
-                // Doubling asks an input that has small pieces less often.
+                // Doubling the size needs fewer calls if the input returns small pieces.
                 let room = self.most - self.bytes.len();
                 let wanted = size.max(self.bytes.len()).min(room);
                 self.bytes.reserve(wanted + 1);
@@ -158,8 +158,8 @@ impl<R: Read> Cutter<R> {
         Some(self.line + memchr_iter(b'\n', &self.bytes[..at]).count() as u64)
     }
 
-    /// Up to `n` chunks of about `size` bytes, fewer if some are larger; none at the end. An error comes
-    /// after the chunks before it.
+    /// Up to `n` chunks of about `size` bytes, fewer if some are larger, and none at the end. An error
+    /// comes after the chunks before it.
     pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>, ChunkError> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_a_longest_length() {
+    fn record_length_is_limited() {
         let cut = |text: &str, size: usize| -> Result<usize, ChunkError> {
             let mut chunks = cutter(text);
             let mut n = 0;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_comes_after_the_chunks_before_it() {
+    fn error_comes_after_the_chunks_before_it() {
         let text = "a,b\nc,d\n\"e";
         let mut chunks = cutter(text);
         assert_eq!(chunks.several(9, 4).unwrap().len(), 2);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carriage_return_ends_a_record() {
+    fn carriage_return_ends_a_record() {
         let row = "c,d\r";
         let text = row.repeat(LONGEST_RECORD / row.len() + 1);
         let mut chunks = cutter(&text);
@@ -242,7 +242,8 @@ mod tests {
             n += chunk.bytes.len();
         }
         assert_eq!(n, text.len());
-        // One before a line feed does not, and neither does the first of several.
+        // A carriage return before a line feed does not end a record, and neither does the first of
+        // several.
         let mut chunks = cutter("a,b\r\r\nc,d\r\n");
         for size in [4, 1, 1] {
             chunks.fill(size).unwrap();

@@ -1,5 +1,6 @@
-//! Tables of records that arrive in batches: the first batch says what type each column has, later
-//! ones have to fit it. A row that does not fit is set aside with a reason, never an error.
+//! Tables of records that arrive in batches. The first batch defines the type of each column, and later
+//! batches must have the same types. A row that does not fit is rejected with a reason and is never an
+//! error.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +17,19 @@ use super::{MissingValues, Plan, ReadOptions};
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
 use crate::identifier;
-use crate::table::{Column, ColumnType, LeftOut, Notice, SourceFile, Table, Values};
+use crate::table::{Column, ColumnType, Diagnostic, LeftOut, SourceFile, Table, Values};
 
-/// What a column is, once the first batch has been seen.
+/// The type of a column, fixed by the first batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FixedType {
     /// Numbers; a row with anything else is rejected.
     Numeric,
-    /// Levels; new ones may come.
+    /// Categories; later batches may add new ones.
     Categorical,
     /// Dates in this order; a row with anything else is rejected.
     Date(DateOrder),
-    /// Not kept, whatever comes.
+    /// Left out, whatever its values.
     LeftOut(LeftOut),
 }
 
@@ -37,46 +38,46 @@ pub enum FixedType {
 pub struct TypedColumn {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its type.
     #[serde(rename = "type")]
     pub fixed: FixedType,
 }
 
-/// The columns of a stream, as its first batch has them.
+/// The columns of a stream, as defined by its first batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnTypes {
-    /// The text that the first batch came from.
+    /// The input of the first batch.
     pub source: String,
-    /// All columns in its order, those left out included.
+    /// All columns in order, including those left out.
     pub columns: Vec<TypedColumn>,
-    /// Texts that stand for a missing value, beside the empty one.
+    /// Strings that stand for a missing value, in addition to the empty string.
     pub missing_values: Vec<String>,
-    /// How numbers are written.
+    /// The form of numbers.
     #[serde(default, skip_serializing_if = "Decimal::is_point")]
     pub decimal: Decimal,
 }
 
-/// Something that cannot be used: what it was given as, and why not.
+/// A record or row that cannot be used, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
-    /// Position among what was given (records, or rows of a table), from 0.
+    /// Position among the given records or rows, from 0.
     pub index: usize,
-    /// What is wrong and what to do.
+    /// The problem and the remedy.
     pub reason: Message,
 }
 
 /// The rows of a batch that fit, as a table.
 #[derive(Debug, Clone)]
 pub struct Arrived {
-    /// These rows; the columns are those of the first batch, in their order.
+    /// The rows that fit; the columns are those of the first batch, in the same order.
     pub table: Table,
-    /// The record or row that each of them was given as.
+    /// The position of each row among the given records or rows.
     pub accepted: Vec<usize>,
-    /// Those that do not fit, increasing.
+    /// Those that do not fit, in increasing order.
     pub rejected: Vec<Rejected>,
 }
 
-/// Records with their fields, and what is wrong with the others.
+/// The fields of valid records, and the problems of the others.
 struct Sorted<'a> {
     /// Index and fields.
     sound: Vec<(usize, &'a [String])>,
@@ -106,8 +107,8 @@ impl<'a> Sorted<'a> {
         sorted
     }
 
-    /// Takes out the records at these positions among the sound ones; of several reasons for one
-    /// record the first counts.
+    /// Rejects the records at these positions among the valid ones. If a record has several reasons, the
+    /// first counts.
     fn reject(&mut self, misfits: impl IntoIterator<Item = (usize, Message)>) {
         for (position, reason) in misfits {
             let index = self.sound[position].0;
@@ -117,24 +118,24 @@ impl<'a> Sorted<'a> {
             .retain(|(index, _)| !self.bad.contains_key(index));
     }
 
-    /// The sound records, whose columns these are.
-    fn arrived(self, name: &str, columns: Vec<Column>, notices: Vec<Notice>) -> Arrived {
+    /// The valid records, which have these columns.
+    fn arrived(self, name: &str, columns: Vec<Column>, diagnostics: Vec<Diagnostic>) -> Arrived {
         let source = SourceFile {
             name: name.into(),
             first_row: 0,
         };
         let rejected = |(index, reason)| Rejected { index, reason };
         Arrived {
-            table: Table::from_parts(columns, self.sound.len(), vec![source], notices),
+            table: Table::from_parts(columns, self.sound.len(), vec![source], diagnostics),
             accepted: self.sound.iter().map(|(index, _)| *index).collect(),
             rejected: self.bad.into_iter().map(rejected).collect(),
         }
     }
 }
 
-/// The table of the first records of a stream, and the types that later records must have. Types are found
-/// by looking, as [`read_table`](crate::read_table) does, except those of `options` and, after them, those
-/// that the format of the file says (`declared`). Records whose values do not fit the types are rejected.
+/// The table of the first records of a stream, and the types that later records must have. Types are
+/// inferred as in [`read_table`](crate::read_table), except those set in `options` and, after them, those
+/// that the file format declares (`declared`). Records whose values do not fit the types are rejected.
 pub fn first_table(
     name: &str,
     columns: &[String],
@@ -169,12 +170,12 @@ pub fn first_table(
     if index_column {
         builders[0].leave_out(LeftOut::PandasIndex);
     }
-    // A lenient builder takes everything.
+    // A lenient builder accepts every value.
     let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
-    let (mut columns, notices): (Vec<Column>, Vec<Option<Notice>>) =
+    let (mut columns, diagnostics): (Vec<Column>, Vec<Option<Diagnostic>>) =
         finished.filter_map(Result::ok).unzip();
     if !misfits.is_empty() {
-        // Again without the rows that do not fit, by the types that were found.
+        // Read again without the rows that do not fit, with the types that were found.
         sorted.reject(misfits);
         let again = columns.par_iter().enumerate().map(|(field, column)| {
             let typed = TypedColumn::of(column);
@@ -186,7 +187,7 @@ pub fn first_table(
         return Err(match sorted.bad.first_key_value() {
             None => Error::NoRows {
                 file: name.into(),
-                what: "there are no rows",
+                reason: "it has no rows",
             },
             Some((_, reason)) => Error::NoRowsLeft(say![
                 format!(
@@ -199,18 +200,18 @@ pub fn first_table(
     }
     let is_free = |name: &str| options.plan(name) == Plan::Look && !options.keep.contains(name);
     let found = identifier::leave_out(&mut columns, is_free);
-    let notices = notices.into_iter().flatten().chain(found).collect();
+    let diagnostics = diagnostics.into_iter().flatten().chain(found).collect();
     let types = ColumnTypes {
         source: name.into(),
         columns: columns.iter().map(TypedColumn::of).collect(),
         missing_values: options.missing_values.clone(),
         decimal,
     };
-    Ok((sorted.arrived(name, columns, notices), types))
+    Ok((sorted.arrived(name, columns, diagnostics), types))
 }
 
-/// The table of further records of a stream, by the types of its first batch. The columns may come in
-/// another order; records whose values do not fit are rejected.
+/// The table of later records of a stream, with the types of its first batch. The columns may be in a
+/// different order. Records whose values do not fit are rejected.
 pub fn next_table(
     name: &str,
     columns: &[String],
@@ -243,7 +244,8 @@ impl TypedColumn {
         }
     }
 
-    /// A field of all sound records as a column, and the positions and reasons of values that do not fit.
+    /// Reads one field of all valid records as a column, and returns the positions and reasons of values
+    /// that do not fit.
     fn read(
         &self,
         sorted: &Sorted,
@@ -269,8 +271,8 @@ impl TypedColumn {
     }
 }
 
-/// The field of each of a stream's columns in a text whose columns may come in another order. `first` is
-/// what messages call the text that the columns are from.
+/// The field of each column of a stream in an input whose columns may be in a different order. `first` is
+/// the name that messages use for the input that defined the columns.
 pub fn column_order(
     file: &str,
     first: &str,
@@ -291,7 +293,7 @@ pub fn column_order(
 }
 
 impl ColumnTypes {
-    /// The field of each column in a text with these columns.
+    /// The field of each column in an input with these columns.
     fn fields(&self, file: &str, names: &[String]) -> Result<Vec<usize>, Error> {
         let known: Vec<String> = self.columns.iter().map(|c| c.name.clone()).collect();
         column_order(file, &self.source, &known, names)
@@ -317,12 +319,12 @@ impl From<ColumnType> for FixedType {
 }
 
 impl FixedType {
-    /// How values are taken, numbers in this form.
+    /// The lane for values, with numbers in this form.
     pub(super) fn lane(self, form: Form) -> Lane {
         match self {
             Self::Numeric => Lane::Numbers(form),
             Self::Date(order) => Lane::Numbers(Form::Date(order)),
-            Self::Categorical => Lane::Levels,
+            Self::Categorical => Lane::Categories,
             Self::LeftOut(_) => Lane::Count,
         }
     }
@@ -344,7 +346,7 @@ impl FixedType {
     }
 }
 
-/// Hands a field of all sound records to a column, which takes all of them.
+/// Adds a field of all valid records to a column that accepts all of them.
 fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &MissingValues) {
     if builder.is_skipped() {
         return;

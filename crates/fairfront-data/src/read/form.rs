@@ -1,4 +1,4 @@
-//! How the texts of a numeric column are written: numbers with a decimal point or comma, or dates.
+//! The form of values in a numeric column: numbers with a decimal point or comma, or dates.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ pub enum Decimal {
 }
 
 impl Decimal {
-    /// How the numbers of a file are written, by what was asked for and what was found in it. Where
-    /// numbers with a point are all that was found, a comma cannot be meant.
+    /// The form of the numbers of a file, from the settings and the values found in it. If all numbers
+    /// found have a point, the file has no decimal commas.
     pub(crate) fn settled(asked: Option<Self>, found: Option<Self>) -> Self {
         match (asked, found) {
             (Some(Self::Point), _) | (_, Some(Self::Point)) | (None, None) => Self::Point,
@@ -26,22 +26,19 @@ impl Decimal {
         }
     }
 
-    /// Whether numbers are written with a point, as they are unless something else is known.
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde asks for this signature"
-    )]
+    /// Whether numbers are written with a point, which is the default.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
     pub(crate) fn is_point(&self) -> bool {
         *self == Self::Point
     }
 }
 
-/// How a text becomes a number.
+/// How a string becomes a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Number(Decimal),
-    /// A number with a comma has a decimal comma; any other one is read as with a decimal point. For
-    /// files whose fields are separated by commas, where a number with a decimal comma is in quotes.
+    /// A number with a comma has a decimal comma; any other number is read with a decimal point. For files
+    /// with commas as separators, in which numbers with a decimal comma are in quotes.
     EitherNumber,
     Date(DateOrder),
 }
@@ -53,7 +50,7 @@ impl Default for Form {
 }
 
 impl Form {
-    /// Numbers of a file with this separator.
+    /// The form of numbers in a file with this separator.
     pub(crate) fn of(decimal: Decimal, separator: u8) -> Self {
         match (decimal, separator) {
             (Decimal::Comma, b',') => Self::EitherNumber,
@@ -81,8 +78,8 @@ impl Form {
     }
 }
 
-/// A finite number. Whole numbers of up to 15 digits, by far the most frequent, are exact in f64
-/// and need no general parser.
+/// Parses a finite number. Whole numbers of up to 15 digits, the most frequent case, are exact in f64 and
+/// do not need the general parser.
 pub(crate) fn parse_number(bytes: &[u8]) -> Option<f64> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
     if (1..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
@@ -106,8 +103,8 @@ pub(crate) fn has_leading_zero(text: &str) -> bool {
     bytes.len() > 1 && bytes[0] == b'0' && bytes[1].is_ascii_digit()
 }
 
-/// A finite number with a decimal comma: `1,5`, `1.234,5`, `1.234.567`. A point in it separates
-/// thousands, and so has three digits after it and does not follow a leading zero.
+/// Parses a finite number with a decimal comma: `1,5`, `1.234,5`, `1.234.567`. A point separates thousands,
+/// so three digits must follow it, and it must not follow a leading zero.
 pub(crate) fn parse_comma(text: &[u8]) -> Option<f64> {
     if !text.contains(&b',') && !text.contains(&b'.') {
         return parse_number(text);
@@ -145,7 +142,7 @@ pub(crate) fn parse_comma(text: &[u8]) -> Option<f64> {
     parse_number(&plain)
 }
 
-/// Whether a text is a number with a decimal comma, and with a comma indeed.
+/// Whether a string is a number that contains a decimal comma.
 pub(crate) fn has_comma(text: &[u8]) -> bool {
     text.contains(&b',') && parse_comma(text).is_some()
 }
@@ -182,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_std_parses_them() {
+    fn numbers_match_the_standard_library() {
         for text in [
             "0",
             "-0",

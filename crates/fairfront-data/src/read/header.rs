@@ -1,4 +1,4 @@
-//! The names of columns, most often those of the first record.
+//! The names of columns, usually from the first record.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use super::lane::has_nul;
 use super::{ReadOptions, file_name};
 use crate::error::{Error, quoted_list, shorten};
 use crate::setting::{COLUMNS, NO_HEADER};
-use crate::table::Notice;
+use crate::table::Diagnostic;
 
-/// Refuses names of columns with a NUL byte.
+/// Rejects column names with a NUL byte.
 pub(super) fn check_names(file: &str, names: &[impl AsRef<[u8]>]) -> Result<(), Error> {
     match names.iter().position(|name| has_nul(name.as_ref())) {
         None => Ok(()),
         Some(at) => Err(Error::NotATable {
             file: file.into(),
             reason: format!(
-                "the name of column {} holds a NUL byte; rename the column",
+                "the name of column {} contains a NUL byte; rename the column",
                 grouped(at + 1)
             )
             .into(),
@@ -28,13 +28,12 @@ pub(super) fn check_names(file: &str, names: &[impl AsRef<[u8]>]) -> Result<(), 
     }
 }
 
-/// The names of the columns (empty where they have none), and whether the first record is already
-/// data.
+/// The names of the columns (empty if they have none), and whether the first record is already data.
 pub(super) fn column_names(
     file: &str,
     options: &ReadOptions,
     first: &[Vec<u8>],
-    notices: &mut Vec<Notice>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(Vec<String>, bool), Error> {
     let n_fields = first.len();
     let not_a_table = |reason: String| {
@@ -47,7 +46,8 @@ pub(super) fn column_names(
     if let Some(names) = &options.columns {
         if names.len() != n_fields {
             return not_a_table(format!(
-                "{} columns are named, but the first row has {n_fields} fields; name them all",
+                "the number of column names is {}, but the first row has {n_fields} fields; pass one \
+                 name per column",
                 names.len()
             ));
         }
@@ -75,15 +75,15 @@ pub(super) fn column_names(
     }
     if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
         let file = file_name(file);
-        notices.push(Notice::warning(say![
-            "{file}: the header holds a number ({number})";
-            "if the file has no header, say ", NO_HEADER, " and name the columns with ", COLUMNS
+        diagnostics.push(Diagnostic::warning(say![
+            "{file}: the header contains a number ({number})";
+            "if the file has no header, pass ", NO_HEADER, " and name the columns with ", COLUMNS
         ]));
     }
     Ok((names, false))
 }
 
-/// The first record that is not blank, and where it ends.
+/// The first record that is not blank, and its end.
 pub(super) fn first_record(span: Span, separator: u8) -> Option<(Vec<Vec<u8>>, usize)> {
     struct First(Vec<Vec<u8>>, usize);
     impl TakeRecord for First {
@@ -94,7 +94,7 @@ pub(super) fn first_record(span: Span, separator: u8) -> Option<(Vec<Vec<u8>>, u
             self.1 = end;
         }
 
-        /// Takes one record and asks for no more.
+        /// Takes one record, then stops.
         fn take(&mut self, record: &impl Record, _line: u64) -> Result<(), ()> {
             self.0 = (0..record.n_fields())
                 .map(|i| record.field(i).to_vec())
@@ -107,7 +107,7 @@ pub(super) fn first_record(span: Span, separator: u8) -> Option<(Vec<Vec<u8>>, u
     found.then_some((first.0, first.1))
 }
 
-/// Columns without a name are called after their position, from 1.
+/// Names unnamed columns after their position, from 1.
 pub(super) fn number_unnamed(names: Vec<String>) -> Vec<String> {
     let name_or_number = |(i, name): (usize, String)| {
         if name.is_empty() {
@@ -119,7 +119,7 @@ pub(super) fn number_unnamed(names: Vec<String>) -> Vec<String> {
     names.into_iter().enumerate().map(name_or_number).collect()
 }
 
-/// The position of each name among those known, or how they differ.
+/// The position of each name among the known ones, or a description of how they differ.
 pub(super) fn match_columns(known: &[&str], names: &[String]) -> Result<Vec<usize>, String> {
     let places: FxHashMap<&str, usize> = known.iter().enumerate().map(|(i, c)| (*c, i)).collect();
     let position = |name: &String| places.get(name.as_str()).copied();
@@ -133,32 +133,32 @@ pub(super) fn match_columns(known: &[&str], names: &[String]) -> Result<Vec<usiz
         .collect();
     match (absent.is_empty(), extra.is_empty()) {
         (true, true) => Ok(names.iter().filter_map(position).collect()),
-        (false, _) => Err(format!("it lacks {}", quoted_list(&absent, 5))),
+        (false, _) => Err(format!("it does not have {}", quoted_list(&absent, 5))),
         (true, false) => Err(format!("it also has {}", quoted_list(&extra, 5))),
     }
 }
 
-/// Gives repeated names a suffix, and says so.
+/// Adds a suffix to repeated names, with a note.
 pub(super) fn unique_names(
     file: &str,
     names: Vec<String>,
-    notices: &mut Vec<Notice>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<String> {
     const SAID: usize = 5;
     let mut repeated = Vec::new();
     let names = make_unique(names, &mut repeated);
     let n_more = repeated.len().saturating_sub(SAID);
     for (name, new) in repeated.into_iter().take(SAID) {
-        notices.push(Notice::info(format!(
-            "{}: the column name {:?} occurs again; the later one is called {:?}",
+        diagnostics.push(Diagnostic::note(format!(
+            "{}: the column name {:?} is repeated; the later column is renamed to {:?}",
             file_name(file),
             shorten(&name),
             shorten(&new)
         )));
     }
     if n_more > 0 {
-        notices.push(Notice::info(format!(
-            "{}: {} more column names occur again",
+        diagnostics.push(Diagnostic::note(format!(
+            "{}: {} more column names are repeated",
             file_name(file),
             grouped(n_more)
         )));
@@ -166,7 +166,7 @@ pub(super) fn unique_names(
     names
 }
 
-/// Gives repeated names a suffix as pandas does: `x`, `x.1`, `x.2`.
+/// Adds a suffix to repeated names as pandas does: `x`, `x.1`, `x.2`.
 pub(super) fn make_unique(names: Vec<String>, repeated: &mut Vec<(String, String)>) -> Vec<String> {
     let mut taken: BTreeSet<String> = names.iter().cloned().collect();
     let mut seen: FxHashMap<String, usize> = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! The values of columns in a run of rows, made apart from the columns themselves.
+//! The values of columns in a run of rows, made independently of the columns themselves.
 
 use std::collections::TryReserveError;
 
@@ -6,7 +6,7 @@ use fairfront_core::say;
 use memchr::memchr;
 
 use super::MissingValues;
-use super::batch::Texts;
+use super::batch::Strings;
 use super::form::Form;
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
@@ -18,15 +18,15 @@ use crate::table::{Column, Interner, LeftOut, MISSING};
 pub(super) enum Lane {
     /// Only missing values are counted.
     Count,
-    /// The type is not chosen yet; values are handed over as texts, one by one.
+    /// The type is not chosen yet; values are passed on as strings, one by one.
     Look,
     Numbers(Form),
-    Levels,
-    /// Texts as they stand, for rows that are only passed on.
-    Texts,
+    Categories,
+    /// Unchanged strings, for rows that are only passed on.
+    Strings,
 }
 
-/// The values of one column in a run of rows, made apart from the column itself.
+/// The values of one column in a run of rows, made independently of the column itself.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) n_rows: usize,
@@ -38,34 +38,34 @@ pub(super) struct Batch {
 pub(super) enum BatchValues {
     Count,
     Numbers(Vec<f64>, Form),
-    Levels(Interner),
-    Texts(Texts),
+    Categories(Interner),
+    Strings(Strings),
 }
 
-/// Why a value does not fit its lane.
+/// The reason why a value does not fit its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misfit {
     NotNumeric,
     NotUtf8,
-    /// A text with a NUL byte.
+    /// A string with a NUL byte.
     Nul,
 }
 
-/// A value that cannot be taken.
+/// An invalid value.
 #[derive(Debug)]
 pub(super) struct BadValue {
     /// Its row, over all files.
     pub(super) row: usize,
     pub(super) misfit: Misfit,
-    /// The value as an error shows it.
+    /// The value as shown in an error.
     pub(super) value: String,
-    /// Why the column must hold numbers or dates.
+    /// The reason why the column must contain numbers or dates.
     pub(super) because: String,
     /// The order of dates, if the value should be a date.
     pub(super) date: Option<DateOrder>,
 }
 
-/// The capacity of values that have room for so many more: half as much again, if they have to move.
+/// The capacity for this many further values: 1.5 times the current one if the values have to move.
 fn grown<T>(values: &Vec<T>, more: usize) -> usize {
     let (len, capacity) = (values.len(), values.capacity());
     match more <= capacity - len {
@@ -86,23 +86,23 @@ impl Batch {
             values: match lane {
                 Lane::Count => BatchValues::Count,
                 Lane::Numbers(form) => BatchValues::Numbers(Vec::new(), form),
-                Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
-                Lane::Texts => BatchValues::Texts(Texts::default()),
+                Lane::Look | Lane::Categories => BatchValues::Categories(Interner::default()),
+                Lane::Strings => BatchValues::Strings(Strings::default()),
             },
         }
     }
 
-    /// The lane that these values are of.
+    /// The lane of these values.
     pub(super) fn lane(&self) -> Lane {
         match &self.values {
             BatchValues::Count => Lane::Count,
             BatchValues::Numbers(_, form) => Lane::Numbers(*form),
-            BatchValues::Levels(_) => Lane::Levels,
-            BatchValues::Texts(_) => Lane::Texts,
+            BatchValues::Categories(_) => Lane::Categories,
+            BatchValues::Strings(_) => Lane::Strings,
         }
     }
 
-    /// Further numbers are written like this, unless they are dates.
+    /// Sets the form of the following numbers, unless they are dates.
     pub(super) fn set_form(&mut self, form: Form) {
         if let BatchValues::Numbers(_, own) = &mut self.values
             && own.date().is_none()
@@ -119,10 +119,10 @@ impl Batch {
         }
     }
 
-    /// Number of different levels.
-    pub(super) fn n_levels(&self) -> usize {
+    /// Number of distinct categories.
+    pub(super) fn n_categories(&self) -> usize {
         match &self.values {
-            BatchValues::Levels(interner) => interner.levels.len(),
+            BatchValues::Categories(interner) => interner.categories.len(),
             _ => 0,
         }
     }
@@ -133,12 +133,12 @@ impl Batch {
         match &mut self.values {
             BatchValues::Count => {}
             BatchValues::Numbers(numbers, _) => numbers.push(f64::NAN),
-            BatchValues::Levels(interner) => interner.codes.push(MISSING),
-            BatchValues::Texts(texts) => texts.push(""),
+            BatchValues::Categories(interner) => interner.codes.push(MISSING),
+            BatchValues::Strings(strings) => strings.push(""),
         }
     }
 
-    /// Takes a number, if this is a lane of numbers.
+    /// Adds a number, if this is a lane of numbers.
     pub(super) fn push_number(&mut self, number: f64) -> bool {
         let BatchValues::Numbers(numbers, _) = &mut self.values else {
             return false;
@@ -154,24 +154,24 @@ impl Batch {
             BatchValues::Numbers(numbers, form) => {
                 numbers.push(form.parse(text).ok_or(Misfit::NotNumeric)?);
             }
-            BatchValues::Levels(interner) => {
+            BatchValues::Categories(interner) => {
                 interner.push(text).map_err(|_| Misfit::NotUtf8)?;
             }
-            BatchValues::Texts(texts) => {
-                texts.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
+            BatchValues::Strings(strings) => {
+                strings.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
             }
         }
         self.n_rows += 1;
         Ok(())
     }
 
-    /// Takes a field, be it one that stands for a missing value.
+    /// Adds a field, which may stand for a missing value.
     pub(super) fn push_field(
         &mut self,
         text: &[u8],
         missing: &MissingValues,
     ) -> Result<(), Misfit> {
-        let is_copied = matches!(self.values, BatchValues::Texts(_));
+        let is_copied = matches!(self.values, BatchValues::Strings(_));
         if !is_copied && missing.contains(text) {
             self.push_missing();
             return Ok(());
@@ -179,7 +179,7 @@ impl Batch {
         self.push_text(text)
     }
 
-    /// Takes the values of further rows, of the same lane.
+    /// Appends the values of later rows, which must have the same lane.
     pub(super) fn append(&mut self, other: Self) {
         self.n_rows += other.n_rows;
         self.n_missing += other.n_missing;
@@ -187,11 +187,11 @@ impl Batch {
             (BatchValues::Numbers(numbers, _), BatchValues::Numbers(new, _)) => {
                 numbers.extend_from_slice(&new);
             }
-            (BatchValues::Levels(interner), BatchValues::Levels(new)) => {
-                let mut code_of = Vec::with_capacity(new.levels.len());
-                for level in &new.levels {
-                    // The level of a batch is UTF-8 already.
-                    code_of.push(interner.code(level.as_bytes()).unwrap_or(MISSING));
+            (BatchValues::Categories(interner), BatchValues::Categories(new)) => {
+                let mut code_of = Vec::with_capacity(new.categories.len());
+                for category in &new.categories {
+                    // The categories of a batch are already UTF-8.
+                    code_of.push(interner.code(category.as_bytes()).unwrap_or(MISSING));
                 }
                 let code = |c: &u32| code_of.get(*c as usize).copied().unwrap_or(MISSING);
                 interner.codes.extend(new.codes.iter().map(code));
@@ -200,56 +200,58 @@ impl Batch {
         }
     }
 
-    /// Bytes of memory that these values take, about.
+    /// Approximate memory of these values, in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.bytes_with(0)
     }
 
-    /// Bytes of memory that the values take, with room for so many further rows.
+    /// Memory of these values in bytes, with room for this many further rows.
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         match &self.values {
             BatchValues::Count => 0,
             BatchValues::Numbers(numbers, _) => {
                 grown(numbers, rows).saturating_mul(size_of::<f64>())
             }
-            BatchValues::Levels(interner) => {
+            BatchValues::Categories(interner) => {
                 let codes = grown(&interner.codes, rows).saturating_mul(size_of::<u32>());
-                codes.saturating_add(interner.level_bytes())
+                codes.saturating_add(interner.category_bytes())
             }
-            BatchValues::Texts(texts) => texts.bytes(),
+            BatchValues::Strings(strings) => strings.bytes(),
         }
     }
 
-    /// Makes room for so many further rows.
+    /// Makes room for this many further rows.
     pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
         match &mut self.values {
             BatchValues::Numbers(numbers, _) => reserve(numbers, rows),
-            BatchValues::Levels(interner) => reserve(&mut interner.codes, rows),
-            BatchValues::Count | BatchValues::Texts(_) => Ok(()),
+            BatchValues::Categories(interner) => reserve(&mut interner.codes, rows),
+            BatchValues::Count | BatchValues::Strings(_) => Ok(()),
         }
     }
 
-    /// A column of these values alone; numbers equal to one of `missing` are missing.
+    /// A column of only these values; numbers equal to one of `missing` are missing.
     pub(super) fn into_column(self, name: &str, missing: &[f64]) -> Column {
         match self.values {
             BatchValues::Numbers(mut numbers, form) => {
-                // Numbers that stand for missing ones are none of the dates.
+                // Numbers that stand for missing values do not apply to dates.
                 if !missing.is_empty() && form.date().is_none() {
                     let listed = numbers.iter_mut().filter(|v| missing.contains(v));
                     listed.for_each(|v| *v = f64::NAN);
                 }
                 Column::from_numbers(name, numbers).dated(form.date())
             }
-            BatchValues::Levels(interner) => interner.into_column(name.into()),
-            BatchValues::Count | BatchValues::Texts(_) => Column::left_out(name, LeftOut::NotRead),
+            BatchValues::Categories(interner) => interner.into_column(name.into()),
+            BatchValues::Count | BatchValues::Strings(_) => {
+                Column::left_out(name, LeftOut::NotRead)
+            }
         }
     }
 
-    /// The texts of a lane of texts.
-    pub(super) fn into_texts(self) -> Texts {
+    /// The strings of a lane of strings.
+    pub(super) fn into_strings(self) -> Strings {
         match self.values {
-            BatchValues::Texts(texts) => texts,
-            _ => Texts::default(),
+            BatchValues::Strings(strings) => strings,
+            _ => Strings::default(),
         }
     }
 }
@@ -263,18 +265,18 @@ impl BadValue {
                 let mut problem = say![
                     "{value:?} is not a number, but the column is numeric{because}";
                     "fix the value";
-                    "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
+                    "pass ", MISSING_VALUE.is(value), " if it stands for a missing value"
                 ];
-                // A type that was found by looking can be set differently.
+                // The user can override an inferred type.
                 if !because.is_empty() {
                     problem.push_remedy(say!["pass ", TYPE.of(&column).is("categorical")]);
                 }
                 problem
             }
             (Misfit::NotNumeric, Some(order)) => say![
-                "{value:?} is not a date ({order}), but the column holds dates{because}";
-                "correct the value";
-                "pass ", MISSING_VALUE.is(value), " if it stands for a missing one";
+                "{value:?} is not a date ({order}), but the column contains dates{because}";
+                "fix the value";
+                "pass ", MISSING_VALUE.is(value), " if it stands for a missing value";
                 TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
                  month first, categorical)"
             ],
@@ -294,11 +296,11 @@ impl BadValue {
 }
 
 impl Misfit {
-    /// The problem with a value; `here` says where its column was found to hold numbers or dates.
+    /// The problem with a value; `here` tells how it is known that the column contains numbers or dates.
     pub(super) fn problem(self, value: &str, date: Option<DateOrder>, here: &str) -> String {
         match (self, date) {
             (Self::NotNumeric, Some(order)) => format!(
-                "{value:?} is not a date ({order}), but the column holds dates {here}; correct the \
+                "{value:?} is not a date ({order}), but the column contains dates {here}; fix the \
                  value, or leave it empty if it is missing"
             ),
             (Self::NotNumeric, None) => format!(
@@ -306,20 +308,20 @@ impl Misfit {
                  it empty if it is missing"
             ),
             (Self::NotUtf8, _) => {
-                format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
+                format!("the value is not UTF-8 ({value:?}); save the file as UTF-8")
             }
             (Self::Nul, _) => NUL.into(),
         }
     }
 }
 
-/// Whether there is a NUL byte, which many programs take for the end of a text.
+/// Whether there is a NUL byte, which many programs treat as the end of a string.
 pub(super) fn has_nul(bytes: &[u8]) -> bool {
     memchr(0, bytes).is_some()
 }
 
-/// The remedy for a NUL byte.
-const NUL: &str = "the text holds a NUL byte; remove it";
+/// The message for a NUL byte.
+const NUL: &str = "the value contains a NUL byte; remove it";
 
 /// The error for a field with a NUL byte.
 pub(super) fn nul_in(place: Place, column: &str) -> Error {

@@ -1,4 +1,4 @@
-//! The type of a column, found by looking at its first values.
+//! Infers the type of a column from its first values.
 
 use fairfront_core::say;
 use rustc_hash::FxHashSet;
@@ -8,31 +8,31 @@ use super::lane::Lane;
 use crate::date::{DateOrder, Orders};
 use crate::error::shorten;
 use crate::setting::{DECIMAL, TYPE};
-use crate::table::Notice;
+use crate::table::Diagnostic;
 
-/// Values looked at before a type is chosen.
+/// The number of values to examine before a type is chosen.
 pub(super) const LOOK: usize = 10_000;
-/// A column is numeric though some values are not numbers (each of them an error) when at least
-/// this share of the values are numbers …
+/// A column is numeric although some values are not numbers (each of them an error) if at least this share
+/// of the values are numbers …
 const MOSTLY_NUMERIC: f64 = 0.9;
-/// … and at least this many of them are different: fewer look like codes (`0`, `1`, `2`, `3+`).
+/// … and at least this many of them are distinct. Fewer look like codes (`0`, `1`, `2`, `3+`).
 const MANY_NUMBERS: usize = 50;
 
-/// The first values of a column, kept as text until its type is chosen.
+/// The first values of a column, kept as strings until its type is chosen.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
     text: String,
-    /// Row and end of its text, for each value present.
+    /// Row and end of the string, for each value present.
     values: Vec<(usize, usize)>,
 }
 
-/// The type that was found.
+/// The inferred type.
 pub(super) struct Found {
-    /// Numbers or levels.
+    /// Numbers or categories.
     pub(super) lane: Lane,
-    /// Why the values must be numbers or dates, as an error says it.
+    /// The reason why the values must be numbers or dates, as shown in an error.
     pub(super) because: String,
-    pub(super) notice: Option<Notice>,
+    pub(super) diagnostic: Option<Diagnostic>,
 }
 
 impl Looked {
@@ -46,13 +46,13 @@ impl Looked {
         self.values.len()
     }
 
-    /// Bytes of memory that they take.
+    /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.text.capacity() + self.values.capacity() * size_of::<(usize, usize)>()
     }
 
     /// The values with their rows.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn strings(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut start = 0;
         self.values.iter().map(move |&(row, end)| {
             let text = &self.text[start..end];
@@ -61,28 +61,28 @@ impl Looked {
         })
     }
 
-    /// Which of them are dates, and in which order.
+    /// How many values are dates, by order.
     fn orders(&self) -> Orders {
         let mut orders = Orders::default();
-        self.texts()
+        self.strings()
             .for_each(|(_, text)| orders.count(text.as_bytes()));
         orders
     }
 
-    /// Whether all are dates, and none says which of the numbers in front of the year is the month.
+    /// Whether all values are dates, and none shows which of the numbers before the year is the month.
     pub(super) fn is_open(&self) -> bool {
         let orders = self.orders();
         orders.dates == self.len() && orders.is_open()
     }
 
-    /// Finds the type, for a column of this name whose numbers are written in this form.
+    /// Infers the type of a column with this name, whose numbers are written in this form.
     pub(super) fn found(&self, name: &str, form: Form, must_be_date: bool) -> Found {
         let n = self.len();
         let mut numbers = 0;
         let mut different = FxHashSet::default();
         let mut leading_zero = false;
         let mut first_text = None;
-        for (_, text) in self.texts() {
+        for (_, text) in self.strings() {
             match form.parse(text.as_bytes()) {
                 Some(number) => {
                     numbers += 1;
@@ -102,7 +102,7 @@ impl Looked {
             return Found {
                 lane: Lane::Numbers(form),
                 because: format!(" ({numbers} of the first {n} values are numbers)"),
-                notice: None,
+                diagnostic: None,
             };
         }
         if n > 0 && (must_be_date || numbers < n) {
@@ -115,61 +115,61 @@ impl Looked {
                         true => String::new(),
                         false => format!(" ({dates} of the first {n} values are dates)"),
                     },
-                    notice: Some(date_notice(name, order, orders.is_open())),
+                    diagnostic: Some(date_diagnostic(name, order, orders.is_open())),
                 };
             }
         }
         Found {
-            lane: Lane::Levels,
+            lane: Lane::Categories,
             because: String::new(),
-            notice: first_text.and_then(|text| self.near_numeric(name, numbers, text)),
+            diagnostic: first_text.and_then(|text| self.near_numeric(name, numbers, text)),
         }
     }
 
     /// A note about categories that look like numbers; `first` is the first that is not a number.
-    fn near_numeric(&self, name: &str, numbers: usize, first: &str) -> Option<Notice> {
+    fn near_numeric(&self, name: &str, numbers: usize, first: &str) -> Option<Diagnostic> {
         let n = self.len();
-        let all = |is: &dyn Fn(&[u8]) -> bool| self.texts().all(|(_, text)| is(text.as_bytes()));
+        let all = |is: &dyn Fn(&[u8]) -> bool| self.strings().all(|(_, text)| is(text.as_bytes()));
         if !all(&|text| !has_comma(text)) && all(&|text| parse_comma(text).is_some()) {
-            return Some(Notice::warning(say![
-                "column {name:?} is taken as categorical, though all its values are numbers with \
+            return Some(Diagnostic::warning(say![
+                "column {name:?} is read as categorical, although all its values look like numbers with \
                  decimal commas";
                 "pass ", DECIMAL.is(","), " if they are"
             ]));
         }
         let is_near = numbers > 0 && 2 * numbers > n;
         is_near.then(|| {
-            Notice::info(format!(
-                "column {name:?} is taken as categorical: {numbers} of the first {n} values are \
-                 numbers, but not {:?}",
+            Diagnostic::note(format!(
+                "column {name:?} is read as categorical: {numbers} of the first {n} values are numbers, \
+                 but {:?} is not",
                 shorten(first)
             ))
         })
     }
 }
 
-/// Says how dates are read.
-fn date_notice(name: &str, order: DateOrder, is_open: bool) -> Notice {
+/// The message about how dates are read.
+fn date_diagnostic(name: &str, order: DateOrder, is_open: bool) -> Diagnostic {
     let kept = |ty: &str| TYPE.of(name).is(ty);
     let (this, other) = match order {
         DateOrder::Mdy => ("date-mdy", "date-dmy"),
         _ => ("date-dmy", "date-mdy"),
     };
     match (order, is_open) {
-        (_, true) => Notice::warning(say![
-            "column {name:?} holds dates that could have the day or the month first; they are read \
+        (_, true) => Diagnostic::warning(say![
+            "column {name:?} contains dates that could have the day or the month first; they are read \
              {order}";
             "pass ", kept(other), " to choose the other order";
             kept(this), " to confirm this one"
         ]),
-        (DateOrder::Ymd, _) => Notice::info(say![
-            "column {name:?} holds dates, which become days since 1970-01-01";
-            "pass ", kept("categorical"), " for categories"
+        (DateOrder::Ymd, _) => Diagnostic::note(say![
+            "column {name:?} contains dates, which become days since 1970-01-01";
+            "pass ", kept("categorical"), " to read them as categories"
         ]),
-        _ => Notice::info(say![
-            "column {name:?} holds dates ({order}), which become days since 1970-01-01";
-            "pass ", kept(other), " for the other order";
-            kept("categorical"), " for categories"
+        _ => Diagnostic::note(say![
+            "column {name:?} contains dates ({order}), which become days since 1970-01-01";
+            "pass ", kept(other), " to use the other order";
+            kept("categorical"), " to read them as categories"
         ]),
     }
 }

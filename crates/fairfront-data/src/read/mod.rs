@@ -1,4 +1,4 @@
-//! From files to a [`Table`]: CSV (plain or gzip) and Parquet, told apart by their content.
+//! Reads files into a [`Table`]: CSV (plain or gzip) and Parquet, recognized by their content.
 
 mod batch;
 mod chunk;
@@ -36,9 +36,9 @@ use crate::error::{Error, Place};
 use crate::identifier;
 use crate::memory::{FixedLimit, MemoryLimit};
 use crate::setting::{DECIMAL, DROP, FEATURE, STREAM_WINDOW};
-use crate::table::{ColumnType, Notice, SourceFile, Table, place};
+use crate::table::{ColumnType, Diagnostic, SourceFile, Table, place};
 
-pub use self::batch::{BATCH_ROWS, BatchesRead, RowBatch, Texts, read_batches};
+pub use self::batch::{BATCH_ROWS, BatchesRead, RowBatch, Strings, read_batches};
 pub(crate) use self::column::Plan;
 pub use self::cutter::{LONGEST_RECORD, LongRecord};
 pub use self::fixed::{
@@ -54,44 +54,44 @@ pub(crate) use self::text::table_text;
 pub use self::text::{TextInput, open_text};
 pub use self::wanted::{Wanted, WantedColumn};
 
-/// The texts that stand for a missing value unless the user names others. Case does not matter,
-/// and an empty field is always missing.
+/// The strings that stand for a missing value by default. Case does not matter, and an empty field is
+/// always missing.
 pub const MISSING_VALUES: [&str; 5] = ["?", "NA", "N/A", "NaN", "null"];
 
-/// How to read tables.
+/// Options for reading tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadOptions {
-    /// Field separator of CSV files; found by looking where `None`.
+    /// Field separator of CSV files; `None` to detect it.
     #[serde(with = "character")]
     pub separator: Option<u8>,
-    /// Whether the first row of a CSV file holds the names of the columns.
+    /// Whether the first row of a CSV file contains the names of the columns.
     pub header: bool,
     /// Names of the columns of CSV files without a header.
     pub columns: Option<Vec<String>>,
-    /// How numbers of CSV files are written; found by looking where `None`.
+    /// The form of numbers in CSV files; `None` to detect it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal: Option<Decimal>,
-    /// Texts that stand for a missing value.
+    /// Strings that stand for a missing value.
     pub missing_values: Vec<String>,
-    /// Types set by the user or by a role; other columns are looked at.
+    /// Types set by the user or by a role; the types of other columns are inferred.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, ColumnType>,
-    /// Read these columns only.
+    /// The only columns to read, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<BTreeSet<String>>,
-    /// Do not read these columns.
+    /// Columns not to read.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skip: BTreeSet<String>,
-    /// Columns of numbers that are kept though they look like identifiers.
+    /// Columns of numbers to keep even if they look like identifiers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub keep: BTreeSet<String>,
-    /// How much memory a table may take.
+    /// The memory limit for a table.
     #[serde(skip)]
     pub memory: MemoryLimit,
 }
 
-/// A byte as the character that it is.
+/// Stores a byte as a character.
 mod character {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{Serialize, Serializer};
@@ -99,7 +99,7 @@ mod character {
     #[expect(
         clippy::ref_option,
         clippy::trivially_copy_pass_by_ref,
-        reason = "serde asks for this signature"
+        reason = "required by serde"
     )]
     pub(super) fn serialize<S: Serializer>(byte: &Option<u8>, to: S) -> Result<S::Ok, S::Error> {
         byte.map(char::from).serialize(to)
@@ -112,17 +112,17 @@ mod character {
     }
 }
 
-/// The files that a table was read from, and how: what it takes to read it again.
+/// The files that a table was read from, and the options to read it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadFrom {
     /// The names of the files without their folders; `-` is standard input.
     pub files: Vec<String>,
-    /// How they were read; types that follow from a spec are not among it.
+    /// The reading options, without the types that follow from a spec.
     pub options: ReadOptions,
 }
 
-/// The name of a file without its folder, which is the user's own business: runs, models and reports are
-/// handed on.
+/// The name of a file without its folder. Runs, models and reports are shared, so they must not reveal the
+/// user's folders.
 ///
 /// ```
 /// assert_eq!(fairfront_data::file_name("/home/me/loans.csv"), "loans.csv");
@@ -150,21 +150,21 @@ impl Default for ReadOptions {
     }
 }
 
-/// How the texts of files became a table: what has to be known to read more such files.
+/// How files became a table: the options that are needed to read more such files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Field separator, where it was named.
+    /// Field separator, if it was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<char>,
-    /// Whether the first row holds the names of the columns.
+    /// Whether the first row contains the names of the columns.
     pub header: bool,
     /// Names of the columns of files without a header, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
-    /// Texts that stand for a missing value, beside the empty one.
+    /// Strings that stand for a missing value, in addition to the empty string.
     pub missing_values: Vec<String>,
-    /// How numbers are written, where that was named or found.
+    /// The form of numbers, if it was set or detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal: Option<Decimal>,
 }
@@ -176,7 +176,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Options that read files the same way.
+    /// Options that read files in the same way.
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             separator: self.separator.and_then(|c| u8::try_from(c).ok()),
@@ -188,7 +188,7 @@ impl Reading {
         }
     }
 
-    /// Whether a text stands for a missing value.
+    /// Whether a string stands for a missing value.
     pub fn is_missing(&self, text: &str) -> bool {
         MissingValues::new(&self.missing_values).contains(text.trim_ascii().as_bytes())
     }
@@ -202,7 +202,7 @@ impl Reading {
 }
 
 impl ReadOptions {
-    /// What of these has to be known to read more such files.
+    /// The options that are needed to read more such files.
     pub fn reading(&self) -> Reading {
         Reading {
             separator: self.separator.map(char::from),
@@ -221,14 +221,14 @@ impl ReadOptions {
         match self.types.get(name) {
             None => Plan::Look,
             Some(ColumnType::Numeric) => Plan::Numeric,
-            Some(ColumnType::Boolean | ColumnType::Categorical) => Plan::Levels,
+            Some(ColumnType::Boolean | ColumnType::Categorical) => Plan::Categories,
             Some(ColumnType::Date) => Plan::Date(None),
             Some(ColumnType::DateDmy) => Plan::Date(Some(DateOrder::Dmy)),
             Some(ColumnType::DateMdy) => Plan::Date(Some(DateOrder::Mdy)),
         }
     }
 
-    /// A column that is to be filled by these options.
+    /// A builder for a column with these options.
     fn builder(&self, name: String) -> ColumnBuilder {
         let plan = self.plan(&name);
         let is_kept = self.keep.contains(&name);
@@ -255,11 +255,11 @@ impl ReadOptions {
 /// ```
 pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Error> {
     if files.is_empty() {
-        return Err(Error::Usage("name at least one file".into()));
+        return Err(Error::Usage("pass at least one file".into()));
     }
     if files.iter().filter(|f| *f == "-").count() > 1 {
         return Err(Error::Usage(
-            "standard input (-) can be named only once".into(),
+            "standard input (-) can be passed only once".into(),
         ));
     }
     let mut builder = TableBuilder::new(options);
@@ -277,30 +277,30 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
     builder.finish()
 }
 
-/// What is in a file, told by its first bytes.
+/// The content of a file, recognized by its first bytes.
 enum Input {
-    /// CSV as it stands.
+    /// Plain CSV.
     Text(Box<dyn Read + Send>),
-    /// CSV that was packed.
+    /// Decompressed CSV.
     Unpacked(Box<dyn Read + Send>),
     ParquetFile(File),
-    /// Parquet that cannot be rewound.
+    /// Parquet from a source without seeking.
     ParquetPipe(Box<dyn Read + Send>),
 }
 
-/// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
+/// Reads all bytes of a source without seeking, because Parquet is read from its end.
 fn all_bytes(name: &str, mut pipe: impl Read, memory: MemoryLimit) -> Result<bytes::Bytes, Error> {
     const PIECE: usize = 1 << 20;
     let limit = memory.now();
     let mut bytes = Vec::new();
     loop {
         let before = bytes.len();
-        // The next piece may double the room.
+        // The next piece may double the capacity.
         limit.check(
             2 * (before + PIECE) as u64,
             name,
             "the bytes of the Parquet file",
-            || vec!["write it to a file first and name the file".into()],
+            || vec!["write it to a file first and pass the file".into()],
         )?;
         let read = pipe.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
         read.map_err(|source| Error::io(name, source))?;
@@ -310,7 +310,7 @@ fn all_bytes(name: &str, mut pipe: impl Read, memory: MemoryLimit) -> Result<byt
     }
 }
 
-/// Opens a file (`-` is standard input); returns what to call it, too.
+/// Opens a file (`-` is standard input), and also returns its name for messages.
 fn open(file: &str) -> Result<(&str, Input), Error> {
     if file == "-" {
         let name = "standard input";
@@ -333,7 +333,7 @@ fn open(file: &str) -> Result<(&str, Input), Error> {
     Ok((file, input))
 }
 
-/// What cannot be rewound.
+/// Opens a source without seeking.
 fn stream(name: &str, mut input: impl Read + Send + 'static) -> Result<Input, Error> {
     let head = sniff::head(&mut input, 4).map_err(|source| Error::io(name, source))?;
     Ok(match sniff::format(&head) {
@@ -353,27 +353,27 @@ fn text(format: Format, head: Vec<u8>, rest: impl Read + Send + 'static) -> Inpu
     }
 }
 
-/// The texts that stand for a missing value.
+/// The strings that stand for a missing value.
 struct MissingValues {
-    texts: Vec<Vec<u8>>,
+    strings: Vec<Vec<u8>>,
     longest: usize,
-    /// Those that are numbers; −999 is missing however it is written.
+    /// Those that are numbers; −999 is missing in every notation.
     numbers: Vec<f64>,
 }
 
 impl MissingValues {
     fn new(listed: &[String]) -> Self {
-        let texts: Vec<Vec<u8>> = listed
+        let strings: Vec<Vec<u8>> = listed
             .iter()
             .map(|t| t.trim().as_bytes().to_vec())
             .collect();
         Self {
-            longest: texts.iter().map(Vec::len).max().unwrap_or(0),
+            longest: strings.iter().map(Vec::len).max().unwrap_or(0),
             numbers: listed
                 .iter()
                 .filter_map(|t| t.trim().parse().ok())
                 .collect(),
-            texts,
+            strings,
         }
     }
 
@@ -383,26 +383,26 @@ impl MissingValues {
         let starts = |m: &Vec<u8>| m.first().is_some_and(|b| b.to_ascii_lowercase() == first);
         field.len() <= self.longest
             && self
-                .texts
+                .strings
                 .iter()
                 .any(|m| starts(m) && field.eq_ignore_ascii_case(m))
     }
 }
 
-/// A table while its files are being read.
+/// A table under construction while its files are read.
 struct TableBuilder<'a> {
     options: &'a ReadOptions,
     missing: MissingValues,
     columns: Vec<ColumnBuilder>,
     sources: Vec<SourceFile>,
     n_rows: usize,
-    /// How the numbers of the file at hand are written.
+    /// The form of the numbers in the current file.
     decimal: Decimal,
-    /// A first column without a name in the file at hand: a row number, if it counts up.
+    /// A first column without a name in the current file; it is a row number if it counts up.
     index_column: Option<usize>,
-    notices: Vec<Notice>,
+    diagnostics: Vec<Diagnostic>,
     memory: FixedLimit,
-    /// Bytes of the values looked at, at most so far.
+    /// The largest number of bytes of examined values so far.
     looked: usize,
 }
 
@@ -410,11 +410,11 @@ struct TableBuilder<'a> {
 pub(crate) fn fewer() -> Vec<Message> {
     vec![
         say!["use fewer columns", with(each([FEATURE, DROP]))],
-        say!["take fewer rows"],
+        say!["use fewer rows"],
         say![
             "fit with ",
             STREAM_WINDOW,
-            ", which keeps the last rows only"
+            ", which keeps only the last rows"
         ],
     ]
 }
@@ -429,14 +429,14 @@ impl<'a> TableBuilder<'a> {
             n_rows: 0,
             decimal: options.decimal.unwrap_or_default(),
             index_column: None,
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             memory: options.memory.now(),
             looked: 0,
         }
     }
 
-    /// Refuses a table that takes too much memory with `rows` further rows and so many bytes of buffers, and
-    /// makes room for these rows.
+    /// Makes room for `rows` further rows. Rejects a table that needs too much memory with these rows and
+    /// this many bytes of buffers.
     fn make_room(&mut self, file: &str, rows: usize, buffers: usize) -> Result<(), Error> {
         let columns = self.columns.iter().map(|c| c.bytes_with(rows));
         let bytes = columns.fold(buffers, usize::saturating_add) as u64;
@@ -454,15 +454,15 @@ impl<'a> TableBuilder<'a> {
         has_room.map_err(|_| MemoryLimit::refused(bytes, file, &subject, fewer()))
     }
 
-    /// Settles how the numbers of a file are written, by what its start shows. A file that does not
-    /// show it is written like the one before.
+    /// Determines the form of the numbers in a file from its start. If the start does not show it, the form
+    /// of the previous file applies.
     fn set_decimal(&mut self, file: &str, found: Option<Decimal>, separator: u8) {
         let asked = self.options.decimal;
         if asked.is_none() && found == Some(Decimal::Comma) {
             let separator = separator as char;
-            self.notices.push(Notice::info(say![
-                "{file}: numbers are read with decimal commas (1,5), because its fields are separated by \
-                 {separator:?}";
+            self.diagnostics.push(Diagnostic::note(say![
+                "{file}: numbers are read with decimal commas (1,5), because the fields are separated \
+                 by {separator:?}";
                 "pass ", DECIMAL.is("."), " if the commas mean something else"
             ]));
         }
@@ -472,7 +472,7 @@ impl<'a> TableBuilder<'a> {
         };
     }
 
-    /// Starts a file with these columns; returns the position in the table of each of them.
+    /// Starts a file with these columns, and returns the position of each column in the table.
     fn begin_file(
         &mut self,
         file: &str,
@@ -486,7 +486,7 @@ impl<'a> TableBuilder<'a> {
             first_row,
         });
         let Some(first) = first_file else {
-            let names = unique_names(file, names, &mut self.notices);
+            let names = unique_names(file, names, &mut self.diagnostics);
             self.columns = names
                 .into_iter()
                 .map(|name| self.options.builder(name))
@@ -502,7 +502,7 @@ impl<'a> TableBuilder<'a> {
         if !named {
             if names.len() != self.columns.len() {
                 return Err(differ(format!(
-                    "it has {}, the first file {}",
+                    "it has {}, but the first file has {}",
                     names.len(),
                     self.columns.len()
                 )));
@@ -514,7 +514,7 @@ impl<'a> TableBuilder<'a> {
         match_columns(&known, &names).map_err(differ)
     }
 
-    /// The error for a value that a column cannot take; `line` where it is known.
+    /// The error for a value that a column cannot take, with its line if known.
     fn bad_value(&self, bad: BadValue, column: String, line: Option<u64>) -> Error {
         let place = Place {
             line,
@@ -531,15 +531,15 @@ impl<'a> TableBuilder<'a> {
             if builder.is_free() {
                 free.insert(name.clone());
             }
-            let (column, notice) = builder
+            let (column, diagnostic) = builder
                 .finish(&self.missing.numbers)
                 .map_err(|bad| self.bad_value(bad, name, None))?;
-            self.notices.extend(notice);
+            self.diagnostics.extend(diagnostic);
             columns.push(column);
         }
         let found = identifier::leave_out(&mut columns, |name| free.contains(name));
-        self.notices.extend(found);
-        let mut table = Table::from_parts(columns, self.n_rows, self.sources, self.notices);
+        self.diagnostics.extend(found);
+        let mut table = Table::from_parts(columns, self.n_rows, self.sources, self.diagnostics);
         table.decimal = self.decimal;
         table.looked = self.looked;
         Ok(table)

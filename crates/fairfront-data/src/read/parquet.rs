@@ -1,4 +1,4 @@
-//! Parquet into columns.
+//! Reads Parquet into columns.
 
 use std::cell::Cell;
 
@@ -19,9 +19,9 @@ use crate::date::NANOS_PER_DAY;
 use crate::error::{Error, Place};
 use crate::table::{Column, ColumnType, LeftOut, Values};
 
-/// Values asked of a column at a time.
+/// The number of values to request from a column at a time.
 const BATCH: usize = 8192;
-/// The day of 1970-01-01 as INT96 counts days.
+/// The day number of 1970-01-01 in INT96.
 const JULIAN_1970: i64 = 2_440_588;
 
 pub(super) fn read(
@@ -32,14 +32,14 @@ pub(super) fn read(
     decoded(file, || read_columns(builder, file, input))
 }
 
-/// What a decoder returns; a panic of its is an error of the file.
+/// Runs a decoder and reports a panic as an error of the file.
 fn decoded<T>(file: &str, decode: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    let damaged = || Err(damaged(file, &"its pages contradict each other"));
-    guarded(decode).unwrap_or_else(damaged)
+    let corrupted = || Err(corrupted(file, &"the pages are inconsistent"));
+    guarded(decode).unwrap_or_else(corrupted)
 }
 
-/// What a decoder of Parquet files returns; `None` where it panics. It checks much, but not all, of a
-/// damaged file; what it does not becomes a panic.
+/// Runs a decoder of Parquet files; `None` if it panics. The decoder does not check everything, and panics
+/// on some corrupted files.
 pub fn guarded<T>(decode: impl FnOnce() -> T) -> Option<T> {
     GUARDED.set(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
@@ -51,9 +51,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in code whose panics are caught and become errors: the decoder of
-/// Parquet files, which panics on some damaged ones. A program's panic hook should stay silent
-/// then.
+/// Whether this thread is in code whose panics are caught and become errors: the decoder of Parquet files,
+/// which panics on some corrupted ones. A program's panic hook should stay silent then.
 pub fn panics_are_caught() -> bool {
     GUARDED.get()
 }
@@ -63,7 +62,7 @@ fn read_columns(
     file: &str,
     input: impl ChunkReader + 'static,
 ) -> Result<(), Error> {
-    let failed = |e: ParquetError| damaged(file, &e);
+    let failed = |e: ParquetError| corrupted(file, &e);
     let reader = SerializedFileReader::new(input).map_err(failed)?;
     let metadata = reader.metadata();
     let descriptors = metadata.file_metadata().schema_descr().columns().to_vec();
@@ -114,13 +113,13 @@ fn read_columns(
     if n_rows == 0 {
         return Err(Error::NoRows {
             file: file.into(),
-            what: "the file has columns and no rows",
+            reason: "the file has columns but no rows",
         });
     }
     Ok(())
 }
 
-/// Refuses a file whose columns would take too much memory, before they are read.
+/// Rejects a file whose columns would need too much memory, before they are read.
 fn check_size(
     builder: &mut TableBuilder,
     file: &str,
@@ -140,29 +139,29 @@ fn check_size(
     builder.make_room(file, n_rows, largest)
 }
 
-/// The rows of a group; a column that is not nested has as many values.
+/// The number of rows of a group; a column that is not nested has one value per row.
 fn rows_of(file: &str, group: &RowGroupMetaData) -> Result<usize, Error> {
     let n_rows = usize::try_from(group.num_rows())
-        .map_err(|_| damaged(file, &"a negative number of rows"))?;
+        .map_err(|_| corrupted(file, &"a negative number of rows"))?;
     let mut flat = group.columns().iter();
     let differs = |c: &ColumnChunkMetaData| c.num_values() != group.num_rows();
     match flat.any(|c| c.column_descr().max_rep_level() == 0 && differs(c)) {
-        true => Err(damaged(file, &"its counts of rows contradict each other")),
+        true => Err(corrupted(file, &"the row counts are inconsistent")),
         false => Ok(n_rows),
     }
 }
 
-/// A file a few rows at a time.
+/// A file read a few rows at a time.
 pub(super) struct Batches<R: ChunkReader> {
     file: String,
     reader: SerializedFileReader<R>,
     missing: MissingValues,
     /// Field, kind and plan of each column that is read.
     columns: Vec<(usize, Kind, Plan)>,
-    /// The next row group, and what is open of the one before it.
+    /// The next row group, and the open readers of the current one.
     next_group: usize,
     open: Vec<ColumnReader>,
-    /// Rows of it that are still to come, and rows of the file before them.
+    /// Rows of the current group that remain, and rows of the file before them.
     n_left: usize,
     n_before: usize,
 }
@@ -172,7 +171,7 @@ impl<R: ChunkReader + 'static> Batches<R> {
         decoded(file, || {
             Ok(Self {
                 file: file.into(),
-                reader: SerializedFileReader::new(input).map_err(|e| damaged(file, &e))?,
+                reader: SerializedFileReader::new(input).map_err(|e| corrupted(file, &e))?,
                 missing: MissingValues::new(missing_values),
                 columns: Vec::new(),
                 next_group: 0,
@@ -196,7 +195,7 @@ impl<R: ChunkReader + 'static> Batches<R> {
         Ok(names)
     }
 
-    /// Adds a field to those that are read.
+    /// Adds a field to read.
     pub(super) fn want(&mut self, field: usize, plan: Plan) -> Result<(), Error> {
         let descriptor = &self.descriptors()[field];
         match Kind::of(descriptor) {
@@ -208,13 +207,13 @@ impl<R: ChunkReader + 'static> Batches<R> {
         }
     }
 
-    /// The columns of the next rows, at most so many; `None` at the end.
+    /// The columns of the next rows, up to this many; `None` at the end.
     pub(super) fn next(&mut self, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
         let file = self.file.clone();
         decoded(&file, || self.decode(&file, rows))
     }
 
-    /// What the file says of the type of each column; nothing of those that cannot be used.
+    /// The type that the file declares for each column; unusable columns have none.
     pub(super) fn types(&self) -> Vec<Option<ColumnType>> {
         let kinds = self.descriptors().iter().map(|d| Kind::of(d));
         kinds.map(Kind::column_type).collect()
@@ -226,7 +225,7 @@ impl<R: ChunkReader + 'static> Batches<R> {
     }
 
     fn decode(&mut self, file: &str, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
-        let failed = |e: ParquetError| damaged(file, &e);
+        let failed = |e: ParquetError| corrupted(file, &e);
         while self.n_left == 0 {
             if self.next_group == self.reader.num_row_groups() {
                 return Ok(None);
@@ -278,27 +277,28 @@ impl<R: ChunkReader + 'static> Batches<R> {
     }
 }
 
-/// The error for a column that is needed and cannot be had.
+/// The error for a required column that is unusable.
 fn unusable(file: &str, descriptor: &ColumnDescriptor, reason: LeftOut) -> Error {
     Error::Column {
         file: file.into(),
         column: descriptor.path().string(),
-        problem: format!("this column cannot be used: {reason}; write it as text or numbers")
+        problem: format!("this column cannot be used: {reason}; write it as strings or numbers")
             .into(),
     }
 }
 
-fn damaged(file: &str, error: &dyn std::fmt::Display) -> Error {
-    // One line, and without the decoder's own prefix.
+fn corrupted(file: &str, error: &dyn std::fmt::Display) -> Error {
+    // Make it one line, and remove the decoder's own prefix.
     let text = error.to_string().replace('\n', " ");
     let text = text.trim_start_matches("Parquet error: ");
     Error::NotATable {
         file: file.into(),
-        reason: format!("the Parquet file is cut off or damaged ({text}); write it again").into(),
+        reason: format!("the Parquet file is truncated or corrupted ({text}); write it again")
+            .into(),
     }
 }
 
-/// What the values of a Parquet column are to us.
+/// The kind of values in a Parquet column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     LeftOut(LeftOut),
@@ -314,14 +314,14 @@ enum Kind {
     Text {
         annotated: bool,
     },
-    /// Time since 1970-01-01 in units of so many nanoseconds.
+    /// Time since 1970-01-01 in units of this many nanoseconds.
     Date {
         unit: i64,
     },
 }
 
 impl Kind {
-    /// The type of such a column; none where it cannot be used.
+    /// The type of such a column; `None` if it is unusable.
     fn column_type(self) -> Option<ColumnType> {
         match self {
             Self::LeftOut(_) => None,
@@ -406,7 +406,7 @@ fn date_unit(logical: Option<&LogicalType>, converted: ConvertedType) -> Option<
     }
 }
 
-/// The columns pandas wrote for its row index: the unnamed one, and those its metadata names.
+/// The columns that pandas wrote for its row index: the unnamed one, and those in its metadata.
 fn pandas_index(metadata: &ParquetMetaData) -> Vec<String> {
     let file = metadata.file_metadata();
     let mut names: Vec<String> = file
@@ -493,7 +493,8 @@ fn push_float(
     missing: &MissingValues,
     value: f64,
 ) -> Result<(), BadValue> {
-    // Here for infinity, which a numeric column does not take; finite ones are found later too.
+    // Infinity that stands for a missing value must be found here, because a numeric column rejects it.
+    // Finite numbers are also found later.
     if !column.is_copied() && missing.numbers.contains(&value) {
         column.push_missing();
         return Ok(());
@@ -543,7 +544,7 @@ fn push_bytes(
     }
 }
 
-/// Hands every value of the chunk to `push`, nulls as missing.
+/// Passes every value of the chunk to `push`, with nulls as missing.
 fn each<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     n_rows: usize,
@@ -562,7 +563,7 @@ fn each<T: DataType>(
             return Err(ParquetError::EOF(format!("a column has {done} of {n_rows} rows")).into());
         }
         done += records;
-        // A required column has no definition levels: every value is there.
+        // A required column has no definition levels, because every value is present.
         if levels.is_empty() {
             for value in &values {
                 push(column, value)?;
@@ -580,8 +581,8 @@ fn each<T: DataType>(
     Ok(())
 }
 
-/// The f64 nearest to unscaled · 10^−scale: the decimal is written out and parsed, because
-/// dividing would round twice.
+/// The f64 nearest to unscaled · 10^−scale. The decimal is formatted and parsed, because dividing would
+/// round twice.
 fn decimal(unscaled: i128, scale: i32) -> f64 {
     format!("{unscaled}e{}", -i64::from(scale))
         .parse()
@@ -600,7 +601,7 @@ fn big_decimal(bytes: &[u8], scale: i32) -> f64 {
         wide[16 - bytes.len()..].copy_from_slice(bytes);
         return decimal(i128::from_be_bytes(wide), scale);
     }
-    // More than 38 digits: beyond what f64 can tell apart anyway.
+    // More than 38 digits exceed the precision of f64 anyway.
     let magnitude = bytes.iter().fold(0.0, |sum, byte| {
         sum * 256.0 + f64::from(if negative { !byte } else { *byte })
     });

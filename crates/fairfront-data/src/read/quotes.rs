@@ -1,9 +1,9 @@
-//! Quoted fields of CSV text, and where its records end.
+//! Quoted fields of CSV text, and the ends of its records.
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// Follows quoted fields the way the `csv` crate reads them: a quote opens a field only at its
-/// start, and two of them inside stand for one.
+/// Tracks quoted fields in the same way as the `csv` crate: a quote opens a field only at its start, and a
+/// doubled quote inside stands for one.
 #[derive(Clone, Copy)]
 pub(super) struct Quotes {
     separator: u8,
@@ -15,7 +15,7 @@ enum FieldState {
     Start,
     Plain,
     Quoted,
-    /// After a quote inside a quoted field: its end, or the first of two.
+    /// After a quote inside a quoted field: either its end, or the first of two.
     Quote,
 }
 
@@ -27,16 +27,16 @@ impl Quotes {
         }
     }
 
-    /// Whether this byte is passed over at the start of a field.
+    /// Whether to skip this byte at the start of a field.
     fn skips(self, byte: u8) -> bool {
         byte == b' ' && self.separator != b' '
     }
 
-    /// Moves on by one byte.
+    /// Advances by one byte.
     fn step(&mut self, byte: u8) {
         let ends_field = byte == self.separator || byte == b'\n' || byte == b'\r';
         self.state = match self.state {
-            // Spaces before a quote are passed over.
+            // Skip spaces before a quote.
             FieldState::Start if self.skips(byte) => FieldState::Start,
             FieldState::Start | FieldState::Quote if byte == b'"' => FieldState::Quoted,
             FieldState::Quoted if byte == b'"' => FieldState::Quote,
@@ -46,7 +46,7 @@ impl Quotes {
         };
     }
 
-    /// Where a quoted field opens that is still open at the end.
+    /// The start of a quoted field that is still open at the end.
     pub(super) fn open_field(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut opened = 0;
         for (i, &byte) in bytes.iter().enumerate() {
@@ -59,7 +59,7 @@ impl Quotes {
         (self.state == FieldState::Quoted).then_some(opened)
     }
 
-    /// The lines, from 0, that are not inside quotes and hold nothing but white space.
+    /// The lines, from 0, that are outside quotes and contain only white space.
     pub(super) fn blank_lines(&mut self, bytes: &[u8]) -> Vec<u64> {
         let mut blanks = Vec::new();
         let mut line = 0;
@@ -79,9 +79,9 @@ impl Quotes {
         blanks
     }
 
-    /// The bytes without the spaces after a separator, so that a quote after them still opens a
-    /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for; and for each
-    /// space the number of bytes kept before it.
+    /// Removes the spaces after separators, so that a quote after them opens a quoted field (`a, "b, c"`),
+    /// which the `csv` crate does not support. Also returns, for each space, the number of bytes kept
+    /// before it.
     pub(super) fn without_spaces(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
         let mut kept = Vec::with_capacity(bytes.len());
         let mut spaces = Vec::new();
@@ -97,19 +97,19 @@ impl Quotes {
     }
 }
 
-/// Whether a carriage return ends a line by itself, as on very old machines.
+/// Whether a carriage return ends a line by itself, as in classic Mac OS files.
 pub(super) fn has_lone_return(bytes: &[u8]) -> bool {
     memchr_iter(b'\r', bytes).any(|i| bytes.get(i + 1).is_some_and(|next| *next != b'\n'))
 }
 
-/// Looks for the ends of records in bytes that grow; each byte is looked at once.
+/// Finds the ends of records in a growing buffer, and examines each byte once.
 pub(super) struct Scan {
     quotes: Quotes,
-    /// Bytes looked at.
+    /// Number of bytes examined.
     at: usize,
-    /// Whether the last of them is a carriage return outside quotes.
+    /// Whether the last examined byte is a carriage return outside quotes.
     after_return: bool,
-    /// One past the line end of the last record that is complete.
+    /// One byte after the line end of the last complete record.
     pub(super) end: Option<usize>,
 }
 
@@ -123,7 +123,7 @@ impl Scan {
         }
     }
 
-    /// Looks at the new bytes.
+    /// Examines the new bytes.
     pub(super) fn look(&mut self, bytes: &[u8]) {
         let mut from = self.at;
         self.at = bytes.len();
@@ -154,7 +154,7 @@ impl Scan {
         (self.quotes, self.after_return) = (quotes, after_return);
     }
 
-    /// Whether a quoted field is open at the end of the bytes looked at.
+    /// Whether a quoted field is open at the end of the examined bytes.
     pub(super) fn is_open(&self) -> bool {
         self.quotes.state == FieldState::Quoted
     }

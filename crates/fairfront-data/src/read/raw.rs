@@ -1,4 +1,4 @@
-//! Records of CSV text, and where in the text they are.
+//! Records of CSV text, and their positions in the text.
 
 use std::collections::VecDeque;
 
@@ -11,19 +11,19 @@ use super::csv::ragged;
 use super::lane::{Misfit, has_nul, nul_in};
 use crate::error::{Error, Place};
 
-/// Characters of a bad record that are kept.
+/// The maximum number of characters to keep of a bad record.
 const MOST_SHOWN: usize = 10_000;
 
-/// How far a text was read: what it takes to go on from there later.
+/// How far a file was read, with everything needed to resume there later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Records handed out, bad ones included.
+    /// Number of records returned, including bad ones.
     pub rows: u64,
-    /// Bytes of the text up to the end of the last of them; 0 before the first.
+    /// Bytes of the file up to the end of the last record; 0 before the first.
     pub bytes: u64,
     /// SHA-256 of these bytes, in hexadecimal.
     pub sha256: String,
-    /// Whether the last of them is not the end of a line.
+    /// Whether the last of these bytes is not the end of a line.
     pub ends_open: bool,
     /// The field separator.
     pub separator: u8,
@@ -34,26 +34,26 @@ pub struct Position {
 /// A row of CSV text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawRecord {
-    /// Row within its text, from 1; bad ones count.
+    /// Row within its file, from 1, counting bad ones.
     pub row: u64,
     /// The line on which it starts, from 1.
     pub line: u64,
-    /// One text a column, without white space around it; or why they cannot be had.
+    /// One string per column, without surrounding white space, or the reason why there are none.
     pub fields: Result<Vec<String>, BadRecord>,
 }
 
-/// A record that cannot be cut into the fields of its table.
+/// A record that cannot be split into the fields of its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRecord {
-    /// The record as it stands, bad bytes replaced, at most 10,000 characters of it.
+    /// The record unchanged, except that invalid bytes are replaced, up to 10,000 characters.
     pub text: String,
-    /// What is wrong and what to do.
+    /// The problem and the remedy.
     pub reason: Message,
 }
 
 impl BadRecord {
     pub(super) fn new(bytes: &[u8], reason: impl Into<Message>) -> Self {
-        // Enough for the longest that is kept, whatever its characters.
+        // Enough bytes for the longest record kept, whatever its characters.
         let start = &bytes[..bytes.len().min(4 * MOST_SHOWN)];
         let text = String::from_utf8_lossy(start).replace('\0', "\u{fffd}");
         Self {
@@ -63,7 +63,7 @@ impl BadRecord {
     }
 }
 
-/// A record on its way out.
+/// A record that is ready to be returned.
 pub(super) struct Cut {
     pub(super) line: u64,
     pub(super) fields: Result<Vec<String>, BadRecord>,
@@ -79,9 +79,9 @@ pub(super) struct Fields<'a> {
     /// Rows before the records that are ready.
     pub(super) rows: u64,
     pub(super) bytes: &'a [u8],
-    /// Where in the text these bytes start.
+    /// The position of these bytes in the text.
     pub(super) offset: usize,
-    /// Where in the bytes the record at hand starts and ends.
+    /// The start and end of the current record in these bytes.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) cuts: &'a mut VecDeque<Cut>,

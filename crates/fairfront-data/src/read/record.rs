@@ -1,4 +1,4 @@
-//! CSV text that arrives bit by bit, cut into records.
+//! Splits CSV text into records while it arrives.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -13,25 +13,25 @@ use super::header::{column_names, first_record, number_unnamed, unique_names};
 use super::raw::{BadRecord, Cut, Fields, Position, RawRecord};
 use super::{ReadOptions, sniff};
 use crate::error::Error;
-use crate::table::Notice;
+use crate::table::Diagnostic;
 
-/// A record with more bytes than this is a bad one.
+/// The maximum number of bytes per record; a longer record is bad.
 pub const MOST_RECORD_BYTES: usize = 1 << 20;
-/// Bytes asked of the input at a time.
+/// The number of bytes to request from the input at a time.
 const READ: usize = 1 << 16;
 
-/// Cuts CSV text into records while it arrives.
+/// Splits CSV text into records while it arrives.
 ///
-/// The rules are those of [`read_table`](crate::read_table): the separator is found by looking,
-/// blank lines are no records, a byte order mark and comment lines before the table are passed
-/// over. A `read` of the input that gives nothing means "nothing more for now"; it may be asked again.
+/// The rules are those of [`read_table`](crate::read_table): the separator is detected, blank lines are not
+/// records, and a byte order mark and comment lines before the table are skipped. A `read` of the input
+/// that returns nothing means "nothing more for now"; later calls may return more.
 ///
-/// The separator is found in the first 65,536 bytes, or in as many as there are when the input first
-/// gives nothing ([`Records::by_first_lines`] where that must not matter). Where one is named and the text does not start with `|` or `#`, nothing is waited for.
+/// The separator is detected in the first 65,536 bytes, or in fewer if the input returns nothing before
+/// that. Use [`Records::by_first_lines`] if the result must not depend on that. If a separator is set and
+/// the text does not start with `|` or `#`, detection is not needed.
 ///
-/// A record of more than [`MOST_RECORD_BYTES`], or whose last field is still in quotes at the end of
-/// the text, spoils its first line alone: that line is a bad record, and the next record starts
-/// behind it.
+/// A record may be longer than [`MOST_RECORD_BYTES`], or its last field may still be in quotes at the end
+/// of the text. Then only its first line is a bad record, and the next record starts after that line.
 ///
 /// ```
 /// use fairfront_data::{ReadOptions, Records};
@@ -42,7 +42,7 @@ const READ: usize = 1 << 16;
 /// assert_eq!(records.columns(), ["age", "job"]);
 /// let bad = records.next()?.expect("a record").fields.unwrap_err();
 /// assert!(bad.reason.to_string().starts_with("expected 2 fields, found 1"));
-/// // The last one may still grow, until the text is known to be over.
+/// // The last record may still grow until the end of the text is known.
 /// assert!(records.next()?.is_none());
 /// assert_eq!(records.rest()?.expect("a record").row, 3);
 /// # Ok::<(), fairfront_data::Error>(())
@@ -51,45 +51,45 @@ pub struct Records<R> {
     name: String,
     options: ReadOptions,
     cutter: Cutter<R>,
-    /// Bytes before the table, once they are known.
+    /// Bytes before the table, once known.
     head: Option<usize>,
-    /// Whether the first two lines alone say how fields are separated.
+    /// Whether only the first two lines determine the separator.
     by_first_lines: bool,
     columns: Vec<String>,
-    notices: Vec<Notice>,
-    /// Text that is cut, from byte `base` on.
+    diagnostics: Vec<Diagnostic>,
+    /// Text already split into records, from byte `base` on.
     text: Vec<u8>,
     base: u64,
-    /// Where in the text the last record handed out ends, and how much of it is hashed.
+    /// The end in `text` of the last record returned, and the number of bytes hashed.
     consumed: usize,
     hashed: usize,
     hash: Sha256,
     ends_open: bool,
     rows: u64,
     ready: VecDeque<Cut>,
-    /// A record without a line end whose bytes are let go while they arrive.
+    /// A record without a line end whose bytes are discarded while they arrive.
     overlong: Option<Overlong>,
 }
 
 struct Overlong {
     bad: BadRecord,
-    /// Where the last record before it ended.
+    /// The end of the last record before it.
     before: Position,
 }
 
 /// Whether more text follows the text that was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum More {
-    /// It may be had by reading.
+    /// Reading may return more.
     Likely,
-    /// Not for now.
+    /// Nothing more for now.
     Later,
-    /// There is none.
+    /// The text has ended.
     Never,
 }
 
 impl<R: Read> Records<R> {
-    /// Records of a text; `name` is what messages call it.
+    /// Splits an input into records; `name` is its name in messages.
     pub fn new(name: &str, input: R, options: &ReadOptions) -> Self {
         Self {
             name: name.into(),
@@ -98,7 +98,7 @@ impl<R: Read> Records<R> {
             head: None,
             by_first_lines: false,
             columns: Vec::new(),
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             text: Vec::new(),
             base: 0,
             consumed: 0,
@@ -111,8 +111,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Finds the separator by the first two lines alone: for a text that arrives while it is read,
-    /// where how much of it is there at first must not matter.
+    /// Detects the separator from the first two lines only. For an input that arrives while it is read, the
+    /// result then does not depend on how much has arrived at first.
     #[must_use]
     pub fn by_first_lines(self) -> Self {
         Self {
@@ -121,25 +121,25 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// What messages call the text.
+    /// The name of the input in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of the columns, unique; none before the first record was asked for.
+    /// The unique names of the columns; empty before the first record was requested.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// What was decided about the names of the columns.
-    pub fn notices(&self) -> &[Notice] {
-        &self.notices
+    /// Messages about the names of the columns.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 
-    /// The next record whose line end has arrived; `None` where there is none for now.
+    /// The next record whose line end has arrived; `None` if there is none for now.
     #[expect(
         clippy::should_implement_trait,
-        reason = "an iterator that is over cannot go on later"
+        reason = "a finished iterator must not return more later"
     )]
     pub fn next(&mut self) -> Result<Option<RawRecord>, Error> {
         loop {
@@ -155,8 +155,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// The next record where nothing more will arrive: what [`Records::next`] gives, then the one
-    /// that no line end follows, then `None`.
+    /// The next record if nothing more will arrive: the records of [`Records::next`], then a last record
+    /// without a line end, then `None`.
     pub fn rest(&mut self) -> Result<Option<RawRecord>, Error> {
         loop {
             if let Some(record) = self.next()? {
@@ -168,7 +168,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// How far the text was read: to the end of the last record handed out.
+    /// How far the input was read: to the end of the last record returned.
     pub fn position(&mut self) -> Position {
         match &self.overlong {
             Some(overlong) => overlong.before.clone(),
@@ -188,8 +188,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Goes on where an earlier reader of the same text stopped. The text up to there is read again
-    /// and must be the same.
+    /// Resumes where an earlier reader of the same input stopped. The text up to there is read again and
+    /// must not have changed.
     pub fn resume(&mut self, position: &Position) -> Result<(), Error> {
         if position.bytes == 0 {
             return Ok(());
@@ -222,15 +222,15 @@ impl<R: Read> Records<R> {
         let here = self.here();
         if (here.bytes, here.sha256) != (position.bytes, position.sha256.clone()) {
             return Err(self.changed(format!(
-                "its first {} bytes of text are not those that were read before; give the file as it \
-                 was, with rows added at its end only, or start a new state",
+                "the first {} bytes differ from those read before; restore the file and only append \
+                 rows to it, or start a new state",
                 grouped(position.bytes as usize)
             )));
         }
         self.check_growth()
     }
 
-    /// Reads some more of a text that was read up to this position before.
+    /// Reads more of an input that was read up to this position before.
     fn fill_again(&mut self, position: &Position) -> Result<(), Error> {
         match self.fill()? {
             0 => Err(self.too_short(position)),
@@ -240,8 +240,8 @@ impl<R: Read> Records<R> {
 
     fn too_short(&self, position: &Position) -> Error {
         self.changed(format!(
-            "it has {} bytes of text, but {} were read before; give the file as it was, with \
-             rows added at its end only, or start a new state",
+            "the file has {} bytes of text, but {} were read before; restore the file and only append \
+             rows to it, or start a new state",
             grouped(self.n_cut() as usize + self.cutter.bytes().len()),
             grouped(position.bytes as usize)
         ))
@@ -254,13 +254,13 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// A record that was taken without its line end must not have been longer than it was.
+    /// Checks that a record that was taken without its line end has not become longer.
     fn check_growth(&self) -> Result<(), Error> {
         match self.cutter.bytes().first() {
             Some(byte) if self.ends_open && !matches!(byte, b'\n' | b'\r') => {
                 Err(self.changed(format!(
-                    "row {} was read without a line end, and more text follows on its line now; a row \
-                     must be whole before it is read: end rows with a line end, and start a new state",
+                    "row {} was read without a line end, but its line now continues; end every row with \
+                     a line end, and start a new state",
                     grouped(self.rows as usize)
                 )))
             }
@@ -279,18 +279,18 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Hashes the records that were handed out.
+    /// Hashes the records that were returned.
     fn digest(&mut self) {
         self.hash.update(&self.text[self.hashed..self.consumed]);
         self.hashed = self.consumed;
     }
 
-    /// Bytes of the text that are cut.
+    /// Number of bytes of the text already split.
     fn n_cut(&self) -> u64 {
         self.base + self.text.len() as u64
     }
 
-    /// Reads some more; 0 where there is nothing for now.
+    /// Reads more; returns 0 if nothing is available now.
     fn fill(&mut self) -> Result<usize, Error> {
         let at_end = self.consumed == self.text.len() && self.cutter.bytes().is_empty();
         let read = self.cutter.fill(READ).map_err(|e| match e.downcast() {
@@ -303,7 +303,7 @@ impl<R: Read> Records<R> {
         Ok(read)
     }
 
-    /// Cuts the next `n` bytes off; returns them, and where in the text they start.
+    /// Removes the next `n` bytes, and returns them with their position in the text.
     fn pass(&mut self, n: usize) -> (Chunk, usize) {
         self.digest();
         self.text.drain(..self.consumed);
@@ -315,7 +315,7 @@ impl<R: Read> Records<R> {
         (chunk, start)
     }
 
-    /// Cuts the text that was read into records; whether anything was done.
+    /// Splits the text that was read into records, and returns whether anything was done.
     fn cut(&mut self, more: More) -> Result<bool, Error> {
         if self.overlong.is_some() {
             return Ok(self.pass_overlong(more));
@@ -346,12 +346,12 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// The field separator; a comma until it is found.
+    /// The field separator; a comma until it is detected.
     pub fn separator(&self) -> u8 {
         self.cutter.separator()
     }
 
-    /// A first line that belongs to no complete record, where none can come any more.
+    /// Takes the first line as a bad record if it can no longer become part of a complete one.
     fn cut_bad(&mut self, more: More) -> bool {
         let left = self.cutter.bytes();
         let is_long = self.cutter.is_full();
@@ -361,20 +361,20 @@ impl<R: Read> Records<R> {
         let line_end = memchr(b'\n', left).map(|at| at + 1);
         if is_long && line_end.is_none() {
             let most = grouped(MOST_RECORD_BYTES);
-            let reason = format!("the row is longer than {most} bytes; fix it");
+            let reason = format!("the row is longer than {most} bytes; shorten it");
             let bad = BadRecord::new(left, reason);
             let before = self.here();
             self.ends_open = false;
             self.overlong = Some(Overlong { bad, before });
             return true;
         }
-        let what = match is_long {
+        let state = match is_long {
             true => format!("not closed within {} bytes", grouped(MOST_RECORD_BYTES)),
             false => "never closed".into(),
         };
         let reason = format!(
-            "a quote opens a field here and is {what}; close it, or write the field in quotes and each \
-             quote inside it twice"
+            "a quote opens a field here and is {state}; close it, or put the field in quotes and double \
+             each quote inside it"
         );
         let (line, _) = self.pass(line_end.unwrap_or(left.len()));
         let bad = BadRecord::new(&line.bytes, reason);
@@ -382,7 +382,7 @@ impl<R: Read> Records<R> {
         true
     }
 
-    /// A line that was cut off is a bad record.
+    /// Adds a line as a bad record.
     fn push_bad(&mut self, line: &Chunk, bad: BadRecord) {
         self.ready.push_back(Cut {
             line: line.first_line,
@@ -391,7 +391,7 @@ impl<R: Read> Records<R> {
         });
     }
 
-    /// Lets go of the bytes of an overlong line; whether anything was done.
+    /// Discards the bytes of an overlong line, and returns whether anything was done.
     fn pass_overlong(&mut self, more: More) -> bool {
         let left = self.cutter.bytes();
         let line_end = memchr(b'\n', left).map(|at| at + 1);
@@ -404,7 +404,7 @@ impl<R: Read> Records<R> {
         is_over
     }
 
-    /// Looks at the start of the text; whether that could be done.
+    /// Examines the start of the text, and returns whether that was possible.
     fn find_layout(&mut self, more: More) -> Result<bool, Error> {
         let text = self.cutter.bytes();
         let bom = if text.starts_with(b"\xef\xbb\xbf") {
@@ -446,14 +446,14 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// The table starts after so many bytes.
+    /// Starts the table after this many bytes.
     fn begin(&mut self, separator: u8, head: usize) {
         self.head = Some(head);
         self.pass(head);
         self.cutter.set_separator(separator);
     }
 
-    /// Finds the columns in the first record; whether anything was done.
+    /// Finds the columns in the first record, and returns whether anything was done.
     fn find_columns(&mut self, more: More) -> Result<bool, Error> {
         let Some(n) = self.cutter.whole(more == More::Never) else {
             let is_over = more == More::Never && !self.cutter.bytes().is_empty();
@@ -466,12 +466,13 @@ impl<R: Read> Records<R> {
             };
         };
         let Some((first, end)) = first_record(self.cutter.span(n), self.separator()) else {
-            // Nothing but blank lines.
+            // Only blank lines.
             self.pass(n);
             return Ok(true);
         };
-        let (names, is_data) = column_names(&self.name, &self.options, &first, &mut self.notices)?;
-        self.columns = unique_names(&self.name, number_unnamed(names), &mut self.notices);
+        let (names, is_data) =
+            column_names(&self.name, &self.options, &first, &mut self.diagnostics)?;
+        self.columns = unique_names(&self.name, number_unnamed(names), &mut self.diagnostics);
         if !is_data {
             self.pass(end);
         }

@@ -1,4 +1,4 @@
-//! What a file is and how its fields are separated, from its first bytes.
+//! Detects the format of a file and its separator from the first bytes.
 
 use std::io::{Read, Result};
 
@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use super::form::{Decimal, parse_comma, parse_number};
 use super::raw::RawRecord;
 
-/// Bytes looked at to find the separator.
+/// The number of bytes to examine for the separator.
 pub(super) const SAMPLE: usize = 1 << 16;
 
 const SEPARATORS: [u8; 4] = [b';', b'\t', b'|', b','];
@@ -29,23 +29,25 @@ pub(super) fn format(head: &[u8]) -> Format {
     }
 }
 
-/// The first `n` bytes, fewer where the input is shorter.
+/// The first `n` bytes, or fewer if the input is shorter.
 pub(super) fn head(input: &mut impl Read, n: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(n);
     input.take(n as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Why this cannot be a table of text, where that can be told.
+/// The reason why this cannot be a text file, if one is found.
 pub(super) fn not_text(sample: &[u8]) -> Option<&'static str> {
     let starts = |magic: &[u8]| sample.starts_with(magic);
     if starts(&[0xff, 0xfe]) || starts(&[0xfe, 0xff]) {
-        return Some("the text is UTF-16; save the file as UTF-8");
+        return Some("the file is UTF-16; save it as UTF-8");
     }
     if starts(b"PK\x03\x04") {
-        return Some("this is a ZIP archive or a spreadsheet; save the table as CSV or Parquet");
+        return Some(
+            "the file is a ZIP archive or a spreadsheet; save the table as CSV or Parquet",
+        );
     }
-    // A NUL byte or two in a text are an error of their rows.
+    // Single NUL bytes in a text file are errors of their rows.
     let n_nul = memchr_iter(0, sample).count();
     let is_text = match std::str::from_utf8(sample) {
         Ok(_) => 100 * n_nul <= sample.len(),
@@ -53,12 +55,12 @@ pub(super) fn not_text(sample: &[u8]) -> Option<&'static str> {
         Err(error) => error.error_len().is_none() && 100 * n_nul <= sample.len(),
     };
     if n_nul > 0 && !is_text {
-        return Some("this is not a text file; choose a CSV (plain or .gz) or Parquet file");
+        return Some("not a text file; choose a CSV (plain or .gz) or Parquet file");
     }
     None
 }
 
-/// How a CSV file is laid out.
+/// The layout of a CSV file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) separator: u8,
@@ -67,9 +69,9 @@ pub(super) struct Layout {
     pub(super) skip_lines: u64,
 }
 
-/// Finds the layout. The separator is the one that cuts the lines most evenly; among those that
-/// cut equally well, the one that makes most fields. A leading line that starts with `|` or `#`
-/// and does not have the fields of the others is a comment.
+/// Detects the layout. The separator is the one that splits the lines most evenly and, among equals, into
+/// the most fields. A leading line that starts with `|` or `#` and does not have the same fields as the
+/// others is a comment.
 pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
     let bom = if sample.starts_with(b"\xef\xbb\xbf") {
         3
@@ -87,7 +89,8 @@ pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
             let even = counts.iter().filter(|c| **c == usual).count();
             (even * 100 / counts.len(), usual)
         };
-        // The first of equals wins: a comma may be a decimal comma, the others are rarely text.
+        // The first of equals wins: a comma may be a decimal comma, while the others are rarely part of a
+        // value.
         let best = SEPARATORS
             .into_iter()
             .rev()
@@ -109,7 +112,7 @@ pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
         };
         let line = &rest[..=end];
         let comment = matches!(line[0], b'|' | b'#');
-        // The whole record, which a quoted line break may make longer than the line.
+        // Take the whole record, which is longer than the line if it contains a quoted line break.
         if !comment || field_counts(rest, separator).first() == Some(&usual) {
             return layout;
         }
@@ -118,15 +121,14 @@ pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
     }
 }
 
-/// How numbers are written, where that can be told: fields are separated by another character than a
-/// comma, and there is a column of numbers with decimal commas or one of numbers with decimal points,
-/// but not both.
+/// The form of numbers, if the sample shows it. The separator must not be a comma, and there must be a
+/// column of numbers with decimal commas or one of numbers with decimal points, but not both.
 pub(super) fn decimal(sample: &[u8], separator: u8) -> Option<Decimal> {
     if separator == b',' {
         return None;
     }
     let mut columns: Vec<Seen> = Vec::new();
-    // The first record holds the names, most likely.
+    // The first record most likely contains the names.
     each_record(sample, separator, |index, record| {
         for (at, field) in record.iter().enumerate().filter(|_| index > 0) {
             if columns.len() <= at {
@@ -135,10 +137,10 @@ pub(super) fn decimal(sample: &[u8], separator: u8) -> Option<Decimal> {
             columns[at].count(field.trim_ascii());
         }
     });
-    told(&columns)
+    decided(&columns)
 }
 
-/// The same for records whose fields are not separated by commas.
+/// Like [`decimal`], for records whose fields are not separated by commas.
 pub fn decimal_of(records: &[RawRecord]) -> Option<Decimal> {
     let mut columns: Vec<Seen> = Vec::new();
     for fields in records.iter().filter_map(|r| r.fields.as_ref().ok()) {
@@ -147,10 +149,10 @@ pub fn decimal_of(records: &[RawRecord]) -> Option<Decimal> {
             column.count(field.as_bytes());
         }
     }
-    told(&columns)
+    decided(&columns)
 }
 
-fn told(columns: &[Seen]) -> Option<Decimal> {
+fn decided(columns: &[Seen]) -> Option<Decimal> {
     let commas = columns
         .iter()
         .any(|c| c.is_number(c.with_comma, c.by_comma));
@@ -164,13 +166,13 @@ fn told(columns: &[Seen]) -> Option<Decimal> {
     }
 }
 
-/// Counts of the values of a column, read in both ways.
+/// Counts of the values of a column, read in both forms.
 #[derive(Default)]
 struct Seen {
     present: usize,
     by_comma: usize,
     by_point: usize,
-    /// Numbers that are one in one of the ways only.
+    /// Values that are numbers in only one of the forms.
     with_comma: usize,
     with_point: usize,
 }
@@ -188,7 +190,7 @@ impl Seen {
         self.with_point += usize::from(point && !comma);
     }
 
-    /// Whether most values are numbers in a way, and some are numbers in no other.
+    /// Whether most values are numbers in a form, and some are numbers only in that form.
     fn is_number(&self, only: usize, numbers: usize) -> bool {
         only > 0 && 10 * numbers >= 8 * self.present
     }
@@ -201,7 +203,7 @@ fn field_counts(sample: &[u8], separator: u8) -> Vec<usize> {
     counts
 }
 
-/// Hands over each complete record of the sample, with its number.
+/// Passes on each complete record of the sample, with its number.
 fn each_record(sample: &[u8], separator: u8, mut take: impl FnMut(usize, &::csv::ByteRecord)) {
     let complete = match sample.iter().rposition(|b| *b == b'\n') {
         Some(end) if sample.len() >= SAMPLE - 3 => &sample[..=end],
@@ -220,7 +222,7 @@ fn each_record(sample: &[u8], separator: u8, mut take: impl FnMut(usize, &::csv:
     }
 }
 
-/// The most frequent count; of equals, the largest.
+/// The most frequent count, and the largest among equals.
 fn usual(counts: &[usize]) -> usize {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn comment_lines_and_marks_are_passed_over() {
+    fn comment_lines_and_byte_order_marks_are_skipped() {
         assert_eq!(
             found("|1x3 Cross validator\n25, Private\n38, Gov\n"),
             (',', 21, 1)
@@ -280,7 +282,7 @@ mod tests {
         assert_eq!(found("#a\tb\n1\t2\n").1, 0);
         assert_eq!(found("#a,\"b\nc\",d\n1,2,3\n4,5,6\n").1, 0);
         assert_eq!(found("\u{feff}a,b\n1,2\n").1, 3);
-        // An empty first field of a bar-separated file is no comment.
+        // An empty first field in a file separated by `|` is not a comment.
         assert_eq!(found("|x|y\n1|2|3\n"), ('|', 0, 0));
     }
 }

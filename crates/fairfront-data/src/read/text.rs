@@ -1,5 +1,4 @@
-//! Any file that can be read, as CSV text that arrives while it is asked for: memory does not grow
-//! with the file.
+//! Reads any supported file as CSV text on demand, so that memory does not grow with the file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -14,14 +13,14 @@ use crate::table::{Column, ColumnType, Table, Values};
 
 /// A file as CSV text.
 pub struct TextInput {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// The text. A `read` that gives nothing means "nothing more for now" where the file is plain, and
-    /// the end otherwise.
+    /// The text. A `read` that returns nothing means "nothing more for now" if the file is plain, otherwise
+    /// the end.
     pub text: Box<dyn Read + Send>,
-    /// The field separator, where the text was made here; it has a header then.
+    /// The field separator, if the text was generated here; such text has a header.
     pub separator: Option<u8>,
-    /// What the format itself says of the columns.
+    /// The column types that the format declares.
     pub types: BTreeMap<String, ColumnType>,
     /// Whether the text is the bytes of a CSV file, which can be followed while it grows.
     pub is_plain: bool,
@@ -39,8 +38,7 @@ impl std::fmt::Debug for TextInput {
 }
 
 impl TextInput {
-    /// Its records. How CSV files are laid out concerns texts that were made here no more than it
-    /// concerns Parquet files.
+    /// The records of the text. The options for the layout of CSV files do not apply to generated text.
     pub fn records(self, options: &ReadOptions) -> Records<Box<dyn Read + Send>> {
         let mut options = options.clone();
         if self.separator.is_some() {
@@ -51,7 +49,7 @@ impl TextInput {
         Records::new(&self.name, self.text, &options)
     }
 
-    /// CSV text with this header, whose rows `next` writes some at a time while there are any.
+    /// CSV text with this header. `next` writes some rows at a time until none are left.
     fn made(
         name: &str,
         types: BTreeMap<String, ColumnType>,
@@ -83,11 +81,11 @@ impl TextInput {
     }
 }
 
-/// Opens a file as CSV text: a CSV file as it stands, a packed one unpacked, a Parquet file written
-/// out row by row. `-` is standard input, which cannot be Parquet.
+/// Opens a file as CSV text: a plain CSV file unchanged, a compressed one decompressed, a Parquet file
+/// converted row by row. `-` is standard input, which cannot be Parquet.
 ///
-/// In the text of a Parquet file numbers come back exactly, what is null is empty, and so are columns
-/// that `options` do not ask for or that cannot be used (nested values, a pandas index).
+/// The text of a Parquet file restores numbers exactly. Nulls are empty, and so are columns that `options`
+/// does not request or that are unusable (nested values, a pandas index).
 pub fn open_text(file: &str, options: &ReadOptions) -> Result<TextInput, Error> {
     let (name, input) = open(file)?;
     let csv = |text, is_plain| TextInput {
@@ -107,8 +105,7 @@ pub fn open_text(file: &str, options: &ReadOptions) -> Result<TextInput, Error> 
         Input::ParquetPipe(_) => Err(Error::NotATable {
             file: name.into(),
             reason:
-                "this is Parquet, which cannot be read while it arrives; write it to a file first \
-                     and name the file"
+                "Parquet from a pipe cannot be read incrementally; write it to a file first and pass the file"
                     .into(),
         }),
     }
@@ -123,7 +120,7 @@ fn parquet_text(
     let names = make_unique(batches.names()?, &mut Vec::new());
     let index = batches.index_columns();
     let mut types = BTreeMap::new();
-    // For each column whether it is among those that are read.
+    // Whether each column is read.
     let mut read = Vec::with_capacity(names.len());
     for (field, (column, declared)) in names.iter().zip(batches.types()).enumerate() {
         let plan = options.plan(column);
@@ -149,7 +146,7 @@ fn parquet_text(
     }))
 }
 
-/// A table without the rows that its data set's own rules exclude, as CSV text.
+/// A table without the rows that the data set's own rules exclude, as CSV text.
 pub(crate) fn table_text(table: Table, exclusions: &[Exclusion]) -> TextInput {
     let kept = |row: &usize| !exclusions.iter().any(|e| e.rows[*row]);
     let rows: Vec<usize> = (0..table.n_rows()).filter(kept).collect();
@@ -184,9 +181,13 @@ fn write_row(
                     false => number.to_string(),
                 })
             }
-            Some(Values::Categorical { codes, levels, .. }) => {
-                writer.write_field(levels.get(codes[row] as usize).map_or("", String::as_str))
-            }
+            Some(Values::Categorical {
+                codes, categories, ..
+            }) => writer.write_field(
+                categories
+                    .get(codes[row] as usize)
+                    .map_or("", String::as_str),
+            ),
             _ => writer.write_field(""),
         }
         .map_err(unwritten)?;
@@ -194,12 +195,12 @@ fn write_row(
     writer.write_record(None::<&[u8]>).map_err(unwritten)
 }
 
-/// Writing to memory fails only where a record has another number of fields than those before.
+/// The error of writing to memory, which fails only if a record has a different number of fields.
 fn unwritten(error: csv::Error) -> Error {
     Error::io("the text of a table", error.into())
 }
 
-/// A text that is made piece by piece.
+/// Text that is generated piece by piece.
 struct Pieces<F> {
     next: F,
     piece: io::Cursor<Vec<u8>>,

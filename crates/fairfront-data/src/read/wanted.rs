@@ -1,4 +1,4 @@
-//! The columns that are wanted of a file, and where they are in it.
+//! The columns that are required from a file, and their positions in it.
 
 use fairfront_core::{Message, Name, say};
 
@@ -13,47 +13,48 @@ use crate::table::ColumnType;
 pub struct WantedColumn {
     /// Its name.
     pub name: String,
-    /// How its values are understood; anything else is an error.
+    /// The type of its values; any other value is an error.
     pub column_type: ColumnType,
-    /// The setting that asks for it, if it is not the model itself.
+    /// The setting that requires it; `None` if the model does.
     pub role: Option<Name>,
 }
 
-/// The part of a file that is read.
+/// The columns to read from a file, and how to read them.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// How such files are read. A file whose first record holds the names of the wanted columns has
-    /// a header, whatever this says.
+    /// The reading options. If the first record contains the names of the required columns, the file has a
+    /// header regardless of these options.
     pub reading: Reading,
     /// Columns with their types, for the table of a batch.
     pub columns: Vec<WantedColumn>,
-    /// Columns whose texts are handed on as they stand.
+    /// Columns whose strings are passed on unchanged.
     pub kept: Vec<String>,
-    /// Rows of a batch, about.
+    /// Approximate number of rows per batch.
     pub rows: usize,
 }
 
-/// Where the wanted columns are in a file.
+/// The positions of the required columns in a file.
 pub(super) struct FoundColumns {
     /// The name of each field.
     pub(super) names: Vec<String>,
-    /// The field of each wanted and then each kept column.
+    /// The field of each required column, then of each kept column.
     pub(super) fields: Vec<usize>,
     /// Names of all other fields.
     pub(super) unused: Vec<String>,
-    /// Whether the record that was looked at is a header.
+    /// Whether the examined record is a header.
     pub(super) is_header: bool,
 }
 
 impl FoundColumns {
-    /// Looks at the first record of a CSV file. Where it holds the names of the wanted columns, or of
-    /// most of them, it is a header; otherwise the file has none, if names for its fields are known.
+    /// Examines the first record of a CSV file. If it contains the names of the required columns, or of
+    /// most of them, it is a header. Otherwise the file has no header, provided that names for its fields
+    /// are known.
     pub(super) fn in_record(file: &str, wanted: &Wanted, first: &[Vec<u8>]) -> Result<Self, Error> {
-        let texts = first
+        let strings = first
             .iter()
             .map(|f| String::from_utf8_lossy(f.trim_ascii()));
-        let texts = texts.map(std::borrow::Cow::into_owned).collect();
-        let header = unique(number_unnamed(texts));
+        let strings = strings.map(std::borrow::Cow::into_owned).collect();
+        let header = unique(number_unnamed(strings));
         let reading = &wanted.reading;
         let known = match (&reading.columns, reading.header) {
             (Some(names), _) => (names.len() == first.len()).then(|| names.clone()),
@@ -74,7 +75,7 @@ impl FoundColumns {
         }
     }
 
-    /// Finds the wanted columns among these names.
+    /// Finds the required columns among these names.
     pub(super) fn among(file: &str, wanted: &Wanted, names: Vec<String>) -> Result<Self, Error> {
         let names = unique(names);
         let place = |name: &String| names.iter().position(|n| n == name);
@@ -95,7 +96,7 @@ impl FoundColumns {
 }
 
 impl Wanted {
-    /// The names of all columns, the kept ones last.
+    /// The names of all columns, with the kept ones last.
     fn names(&self) -> impl Iterator<Item = &String> {
         self.columns.iter().map(|c| &c.name).chain(&self.kept)
     }
@@ -140,7 +141,7 @@ fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
         file: file.into(),
         missing: found,
         hint: format!(
-            "the first row has {}; add them, or rename what is there{headerless}",
+            "the first row has {}; add the missing columns, or rename existing ones{headerless}",
             quoted_list(&names, 20)
         ),
     }

@@ -1,7 +1,7 @@
 use fairfront_core::Dataset;
 use fairfront_data::{
-    Encoded, Encoding, MissingPolicy, Notice, Part, ReadOptions, RowFacts, Scale, Spec, SplitRule,
-    read_table,
+    Diagnostic, Encoded, Encoding, MissingPolicy, Part, ReadOptions, RowFacts, Scale, Spec,
+    SplitRule, read_table,
 };
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn with(change: impl FnOnce(&mut Spec)) -> Encoded {
     Encoded::new(&prepare(ROWS, &spec).unwrap()).unwrap()
 }
 
-/// Rows as a dense matrix, one-hot levels included.
+/// Rows as a dense matrix, one-hot categories included.
 fn dense(data: &Dataset) -> Vec<Vec<f64>> {
     let n = data.schema().n_features();
     let mut rows = Vec::new();
@@ -52,19 +52,21 @@ fn statistics_come_from_the_training_rows() {
     let train = dense(encoded.part(Part::Train));
     assert_eq!(train[0], [-2.0 / unit, 1.0, 0.0]);
     assert_eq!(train[1], [0.0, 0.0, 1.0]);
-    // A missing and an unseen level touch no feature.
+    // A missing and an unseen category have no feature.
     let test = dense(encoded.part(Part::Test));
     assert_eq!(test, [[4.0 / unit, 0.0, 0.0], [97.0 / unit, 0.0, 0.0]]);
     let said = |words: &str| {
         encoded
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
     assert!(said(
         "1 test rows have a category unseen in training (\"new\")"
     ));
-    assert!(said("fewer than 5 training rows: \"u\" (2), \"v\" (1)"));
+    assert!(said(
+        "fewer than 5 training rows, which a model can overfit: \"u\" (2), \"v\" (1)"
+    ));
 }
 
 #[test]
@@ -75,12 +77,12 @@ fn scales() {
 }
 
 #[test]
-fn weights_weigh_the_scaling() {
+fn scaling_uses_weights() {
     let csv = "y,g,n,w\n1,a,1,3\n0,b,5,1\n1,b,9,0\n";
     let mut spec = spec();
     spec.weight = Some("w".into());
     let encoded = Encoded::new(&prepare(csv, &spec).unwrap()).unwrap();
-    // Mean (3·1 + 5)/4 = 2, variance (3·1 + 9)/4 = 3; the row of weight 0 counts for nothing.
+    // Mean (3·1 + 5)/4 = 2, variance (3·1 + 9)/4 = 3; the row of weight 0 does not count.
     let unit = 3.0_f64.sqrt();
     let column: Vec<f64> = dense(encoded.part(Part::Train))
         .iter()
@@ -115,7 +117,7 @@ fn missing_values_become_a_category_or_the_mean_with_an_indicator() {
 }
 
 #[test]
-fn rare_categories_are_pooled_and_the_unseen_join_them() {
+fn rare_and_unseen_categories_are_pooled() {
     let encoded = with(|s| s.pool_rare = 2);
     assert_eq!(
         encoded.encoding.schema().feature_names(),
@@ -123,9 +125,9 @@ fn rare_categories_are_pooled_and_the_unseen_join_them() {
     );
     let test = dense(encoded.part(Part::Test));
     assert_eq!(&test[1][1..], [0.0, 1.0]);
-    // Of the pooled level itself nobody says that it is unseen.
+    // A pooled category is not reported as unseen.
     let unseen: Vec<String> = encoded
-        .notices
+        .diagnostics
         .iter()
         .map(|n| n.message.to_string())
         .filter(|m| m.contains("unseen"))
@@ -137,17 +139,17 @@ fn rare_categories_are_pooled_and_the_unseen_join_them() {
 }
 
 #[test]
-fn constant_columns_are_left_out_with_a_notice() {
+fn constant_columns_are_left_out_with_a_note() {
     let csv = "y,g,n,k,c\n1,a,1,4,u\n0,b,2,4,u\n";
     let encoded = Encoded::new(&prepare(csv, &spec()).unwrap()).unwrap();
     assert_eq!(encoded.encoding.schema().feature_names(), ["n"]);
-    let notices: Vec<String> = encoded
-        .notices
+    let diagnostics: Vec<String> = encoded
+        .diagnostics
         .iter()
         .map(|n| n.message.to_string())
         .collect();
     assert_eq!(
-        notices,
+        diagnostics,
         [
             "column \"k\" is left out: it is 4 in every training row",
             "column \"c\" is left out: it is \"u\" in every training row"
@@ -161,19 +163,19 @@ fn constant_columns_are_left_out_with_a_notice() {
 }
 
 #[test]
-fn values_too_large_for_features_are_refused() {
-    let refused = |csv: &str, scale: Scale| {
+fn values_too_large_for_features_are_rejected() {
+    let rejected = |csv: &str, scale: Scale| {
         let mut spec = spec();
         spec.scale = scale;
         spec.split = SplitRule::Column("part".into());
         message(Encoded::new(&prepare(csv, &spec).unwrap()))
     };
-    // Whatever the split of the row and the scale of the column.
+    // In any split, and for any scale of the column.
     for part in ["train", "test"] {
         for scale in [Scale::Standard, Scale::MinMax, Scale::None] {
             let csv =
                 format!("y,g,n,part\n1,a,1,train\n0,b,2,train\n1,b,-1e160,{part}\n0,a,3,test\n");
-            let found = refused(&csv, scale);
+            let found = rejected(&csv, scale);
             assert!(
                 found.contains("row 3, column \"n\": -1e160 is too large for a feature"),
                 "{found}"
@@ -182,7 +184,7 @@ fn values_too_large_for_features_are_refused() {
         }
     }
     let csv = "y,g,n,part\n1,a,1e-60,train\n0,b,2e-60,train\n1,b,1,test\n0,a,0,test\n";
-    let found = refused(csv, Scale::MinMax);
+    let found = rejected(csv, Scale::MinMax);
     assert!(
         found.contains("row 3, column \"n\": 1e0 is 1e60 after scaling, too large"),
         "{found}"
@@ -204,12 +206,16 @@ fn small_values_keep_their_spread() {
     none.scale = Scale::None;
     let encoded = Encoded::new(&prepare(csv, &none).unwrap()).unwrap();
     let expected = "column \"n\" has values from 1e-200 to 7e-200, which are too close together";
-    let warned = |n: &Notice| n.message.to_string().starts_with(expected);
-    assert!(encoded.notices.iter().any(warned), "{:?}", encoded.notices);
+    let warned = |n: &Diagnostic| n.message.to_string().starts_with(expected);
+    assert!(
+        encoded.diagnostics.iter().any(warned),
+        "{:?}",
+        encoded.diagnostics
+    );
 }
 
 #[test]
-fn an_encoding_scores_new_rows_of_another_file() {
+fn encoding_applies_to_rows_of_another_file() {
     let encoded = with(|s| s.scale = Scale::None);
     let folder = Folder::new();
     let file = folder.file("t.new.csv", "c,extra,n\nv,1,8\nzzz,2,9\n");
@@ -221,7 +227,10 @@ fn an_encoding_scores_new_rows_of_another_file() {
     };
     let (data, unseen) = encoded.encoding.encode(&table, &[0, 1], &facts).unwrap();
     assert_eq!(dense(&data), [[8.0, 0.0, 1.0], [9.0, 0.0, 0.0]]);
-    assert_eq!((unseen[0].rows, &unseen[0].levels), (1, &names(&["zzz"])));
+    assert_eq!(
+        (unseen[0].rows, &unseen[0].categories),
+        (1, &names(&["zzz"]))
+    );
 
     let lacking = folder.file("t.lacking.csv", "c\nv\n");
     let table = read_table(&[lacking], &ReadOptions::default()).unwrap();
@@ -229,21 +238,21 @@ fn an_encoding_scores_new_rows_of_another_file() {
 }
 
 #[test]
-fn damaged_and_newer_encodings_are_refused() {
+fn corrupted_and_newer_encodings_are_rejected() {
     let json = with(|_| ()).encoding.to_json();
     Encoding::from_json(&json).unwrap();
-    let refused = |from: &str, to: &str| message(Encoding::from_json(&json.replacen(from, to, 1)));
-    assert!(refused("\"version\": 1", "\"version\": 2").contains("version 2 cannot be read"));
-    assert!(refused("fairfront-encoding", "other").contains("the format is \"other\""));
-    assert!(refused("\"factor\": 1", "\"factor\": -1").contains("is scaled by -1"));
-    assert!(refused("\"numeric\"", "\"numerics\"").contains("unknown field"));
-    assert!(message(Encoding::from_json(&json[..json.len() / 2])).contains("no encoding"));
+    let rejected = |from: &str, to: &str| message(Encoding::from_json(&json.replacen(from, to, 1)));
+    assert!(rejected("\"version\": 1", "\"version\": 2").contains("version 2 is not supported"));
+    assert!(rejected("fairfront-encoding", "other").contains("the format is \"other\""));
+    assert!(rejected("\"factor\": 1", "\"factor\": -1").contains("is scaled by -1"));
+    assert!(rejected("\"numeric\"", "\"numerics\"").contains("unknown field"));
+    assert!(message(Encoding::from_json(&json[..json.len() / 2])).contains("not an encoding"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Round trip through JSON is exact, whatever the numbers.
+    /// A round trip through JSON is exact for any numbers.
     #[test]
     fn json_round_trip_is_exact(numbers in prop::collection::vec(-1e9..1e9_f64, 3..20)) {
         let row = |i: usize| format!("{},{},{},{}", i % 2, ["a", "b"][i / 2 % 2], numbers[i], ["u", "v é"][i % 2]);
@@ -253,9 +262,9 @@ proptest! {
         prop_assert_eq!(&again, &encoded.encoding);
     }
 
-    /// The order of the rows changes nothing but the order of the rows.
+    /// Categories do not depend on the order of the rows.
     #[test]
-    fn levels_do_not_depend_on_row_order(shift in 0_usize..12) {
+    fn categories_do_not_depend_on_row_order(shift in 0_usize..12) {
         let rows: Vec<String> = (0..12)
             .map(|i| format!("{},{},{},{}\n", i % 2, ["a", "b"][i / 2 % 2], i * i, ["u", "v", "w"][i % 3]))
             .collect();

@@ -1,4 +1,4 @@
-//! The known data sets give what is published about them.
+//! The known data sets match their published descriptions.
 
 use fairfront_data::{Encoded, Error, Inspection, Known, Part, Prepared};
 
@@ -31,7 +31,7 @@ fn rows(expected: &[(&str, usize, usize)]) -> Vec<(String, usize, usize)> {
 
 #[test]
 fn adult() {
-    let Some(prepared) = prepared("adult:gender+race") else {
+    let Some(prepared) = prepared("adult:sex+race") else {
         return;
     };
     let inspection = Inspection::new(&prepared).unwrap();
@@ -77,7 +77,7 @@ fn compas() {
 }
 
 #[test]
-fn generated_sets_need_no_files() {
+fn generated_sets_do_not_need_files() {
     for (name, rows, features) in [("demo", 20_000, 46), ("synthetic:0", 2_000, 2)] {
         let known = Known::parse(name).unwrap().unwrap();
         let prepared = Prepared::from_known(&known, &known.spec(), None).unwrap();
@@ -88,7 +88,7 @@ fn generated_sets_need_no_files() {
 }
 
 #[test]
-fn absent_files_are_named_with_where_to_get_them() {
+fn missing_files_are_listed_with_their_source() {
     let known = Known::parse("adult:race").unwrap().unwrap();
     let folder = tempfile::tempdir().unwrap();
     for place in [None, Some(folder.path())] {

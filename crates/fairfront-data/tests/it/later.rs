@@ -29,7 +29,7 @@ fn next(text: &str, types: &ColumnTypes) -> Arrived {
 }
 
 #[test]
-fn types_are_found_once_and_hold() {
+fn types_of_the_first_batch_stay() {
     let text = csv("n,c,id,gone", 60, |i| {
         format!("{i},{},k{i},", ["u", "v"][i % 2])
     });
@@ -46,7 +46,8 @@ fn types_are_found_once_and_hold() {
     let json = serde_json::to_string(&types).unwrap();
     assert_eq!(types, serde_json::from_str(&json).unwrap());
 
-    // Another order; a number among levels is a level; what was left out stays so.
+    // The columns have a different order, a number among categories is a category, and left-out columns
+    // stay left out.
     let arrived = next("id,gone,c,n\na,5,7,1\nb,6,w,x\nc,7\nd,8,,?\n", &types);
     assert_eq!(arrived.accepted, [0, 3]);
     assert_eq!(shown(&arrived.table, "c"), ["7", ""]);
@@ -63,26 +64,27 @@ fn types_are_found_once_and_hold() {
         [
             (
                 1,
-                "column \"n\": \"x\" is not a number, but the column is numeric since the first batch; fix the \
-                 value, or leave it empty if it is missing"
+                "column \"n\": \"x\" is not a number, but the column is numeric since the first batch; \
+                 fix the value, or leave it empty if it is missing"
             ),
             (
                 2,
-                "expected 4 fields, found 2; fix the row, or name the separator with separator \
-                 (found ',')"
+                "expected 4 fields, found 2; fix the row, or set the separator with separator (found \
+                 ',')"
             ),
         ]
     );
     let (columns, records) = records("n,c,id\n1,u,x\n");
     assert_eq!(
         message(next_table("u.csv", &columns, &records, &types)),
-        "u.csv: its columns differ from those of t.csv: it lacks \"gone\""
+        "u.csv: the columns differ from those of t.csv: it does not have \"gone\""
     );
 }
 
 #[test]
-fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
-    // Mostly numbers: the others are wrong, and their levels elsewhere are gone with them.
+fn rows_of_a_first_batch_that_do_not_fit_are_rejected() {
+    // Most values are numbers, so the others are wrong, and their categories in other columns disappear
+    // with them.
     let text = csv("n,c", 100, |i| match i {
         7 => "many,odd".into(),
         8 => "1,2,3".into(),
@@ -93,15 +95,15 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     assert_eq!(
         found.rejected[0].reason.to_string(),
         "column \"n\": \"many\" is not a number, but the column is numeric (98 of the first 99 values \
-         are numbers); fix the value, give missing_value=many if it stands for a missing one, or \
-         pass type of \"n\"=categorical"
+         are numbers); fix the value, pass missing_value=many if it stands for a missing value, or pass \
+         type of \"n\"=categorical"
     );
     assert_eq!(found.rejected[1].index, 8);
     assert_eq!(
         found.table.column("c").unwrap().categorical().unwrap().1,
         ["u", "v"]
     );
-    // A type that the format says holds unless the user has said otherwise.
+    // A type declared by the format applies unless the user set a different one.
     let (columns, some) = records("a,b\n1,1\nx,2\n2,1\n");
     let declared = [
         ("a".to_owned(), ColumnType::Numeric),
@@ -117,7 +119,7 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     };
     let (found, _) = first_table("t", &columns, &some, &options, &declared).unwrap();
     assert_eq!(found.accepted, [0, 1, 2]);
-    // Without a row there is no type.
+    // Without rows there are no types.
     let said = message(first_table(
         "t",
         &columns,
@@ -128,13 +130,13 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     assert!(said.starts_with("no rows are left: t: all 1 rows of the first batch are rejected"));
     assert!(
         message(first_table("t", &columns, &[], &options, &declared))
-            .starts_with("t: there are no rows")
+            .starts_with("t: it has no rows")
     );
 }
 
 proptest! {
     #[test]
-    fn pieces_of_a_file_are_the_file(
+    fn pieces_of_a_file_equal_the_file(
         rows in prop::collection::vec(("[0-9]{1,3}|NA", "[abc]|", "-?[0-9]{1,2}[.][0-9]{1,2}"), 2..40),
         cut in 1_usize..40,
     ) {
@@ -160,7 +162,7 @@ proptest! {
     }
 }
 
-/// A first batch: settled and encoded, its rows stored.
+/// A first batch, prepared and encoded, with its rows stored.
 struct Started {
     types: ColumnTypes,
     prepared: Prepared,
@@ -234,7 +236,7 @@ fn later_rows_follow_the_rules_of_the_first() {
         .iter()
         .map(|r| (r.index, r.reason.to_string()))
         .collect();
-    let weights = "it must be a number that is not negative";
+    let weights = "use a number that is not negative";
     let said: Vec<(usize, &str)> = said.iter().map(|(i, why)| (*i, why.as_str())).collect();
     assert_eq!(
         said,
@@ -249,7 +251,7 @@ fn later_rows_follow_the_rules_of_the_first() {
             ),
             (
                 4,
-                "column \"part\": the split is \"dev\"; it must be one of \"train\", \"validation\", \
+                "column \"part\": the split is \"dev\"; use one of \"train\", \"validation\", \
                  \"certify\", \"test\""
             ),
         ]
@@ -273,18 +275,18 @@ fn later_rows_follow_the_rules_of_the_first() {
     );
     assert_eq!(
         prepared.rejected[0].reason.to_string(),
-        "column \"y\": the target has the value \"2\", which no row of the first batch had; fix the \
+        "column \"y\": the target has the value \"2\", which did not occur in the first batch; fix the \
          value, or start a new state with positive"
     );
     assert_eq!(prepared.rejected[1].index, 3);
-    // The new group is one of the encoding's now.
+    // The encoding now has the new group.
     assert_eq!(growth.groups[0].group, "c");
     assert_eq!(prepared.groups, [[0, 2]]);
     assert_eq!(prepared.attributes[0].attribute.groups, ["a", "b", "c"]);
 }
 
 #[test]
-fn parts_are_drawn_by_row_number_alone() {
+fn splits_depend_only_on_row_numbers() {
     let shares = [60.0, 10.0, 0.0, 30.0];
     let mut counts: [f64; 4] = [0.0; 4];
     for row in 0..20_000 {
@@ -300,7 +302,7 @@ fn parts_are_drawn_by_row_number_alone() {
             .collect::<Vec<_>>()
     };
     assert_ne!(draw(1), draw(2));
-    // A part without a share gets nothing, though the shares do not quite sum to 100.
+    // A split without a share gets no rows, although the shares do not sum to exactly 100.
     let near = [33.3, 66.699_999_999_999, 0.0, 0.0];
     assert!((0..5000).all(|row| drawn_part(near, 0, row) != Part::Test));
 
@@ -323,17 +325,17 @@ fn grown(spec: &Spec, batch: &str, text: &str) -> Later {
     let Later {
         encoding, prepared, ..
     } = &later;
-    // What has grown is still an encoding, and knows what it has learned.
+    // A grown encoding is still valid and knows the new categories.
     assert_eq!(Encoding::from_json(&encoding.to_json()).unwrap(), *encoding);
     let again = encoding.clone().grow(&later.table, &prepared.rows).unwrap();
-    assert!(again.levels.is_empty() && again.groups.is_empty());
+    assert!(again.categories.is_empty() && again.groups.is_empty());
     later
 }
 
 const BATCH: &str = "y,g,n,c,d\n1,a,1,u,p\n0,b,3,v,q\n1,a,5,u,p\n0,b,7,w,q\n";
 
 #[test]
-fn a_column_of_identifiers_does_not_grow_for_ever() {
+fn column_of_identifiers_stops_growing() {
     use std::fmt::Write as _;
     let mut later = String::from("y,g,n,c,d\n");
     for i in 0..1_500 {
@@ -341,20 +343,23 @@ fn a_column_of_identifiers_does_not_grow_for_ever() {
     }
     let later = grown(&spec(), BATCH, &later);
     let (encoding, growth) = (later.encoding, later.growth);
-    // Up to 1,000 of them, and one for all others.
-    let levels = &encoding.categorical[0].levels;
-    assert_eq!((levels.len(), levels[1_000].as_str()), (1_001, "(other)"));
+    // Up to 1,000 categories, and one for all others.
+    let categories = &encoding.categorical[0].categories;
+    assert_eq!(
+        (categories.len(), categories[1_000].as_str()),
+        (1_001, "(other)")
+    );
     assert_eq!(growth.unseen_rows, 1_500);
     assert!(
-        growth.notices[0]
+        growth.diagnostics[0]
             .message
             .to_string()
-            .contains("no more are told apart")
+            .contains("has reached the maximum of")
     );
 }
 
 #[test]
-fn new_levels_come_last_in_their_column() {
+fn new_categories_come_last_in_their_column() {
     let mut spec = spec();
     spec.missing = MissingPolicy::Keep;
     let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,t,\n1,a,5,u,p\n0,b,7,,q\n";
@@ -377,13 +382,13 @@ fn new_levels_come_last_in_their_column() {
             "d=(missing)"
         ]
     );
-    let levels: Vec<(&str, &str)> = growth
-        .levels
+    let categories: Vec<(&str, &str)> = growth
+        .categories
         .iter()
-        .map(|l| (l.column.as_str(), l.level.as_str()))
+        .map(|l| (l.column.as_str(), l.category.as_str()))
         .collect();
     assert_eq!(
-        levels,
+        categories,
         [
             ("c", "t"),
             ("c", "z"),
@@ -401,11 +406,11 @@ fn new_levels_come_last_in_their_column() {
 }
 
 #[test]
-fn other_takes_what_is_new_and_merges_hold() {
+fn other_takes_new_categories_and_merges_still_apply() {
     let mut spec = spec();
     spec.pool_rare = 2;
     let merge = fairfront_data::Merge {
-        levels: [("p".to_owned(), "P".to_owned())].into(),
+        categories: [("p".to_owned(), "P".to_owned())].into(),
         rest: Some("rest".into()),
     };
     spec.merges.insert("d".into(), merge);
@@ -413,9 +418,9 @@ fn other_takes_what_is_new_and_merges_hold() {
     let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,,q\n1,a,5,v,p\n";
     let later = grown(&spec, BATCH, later);
     let (started, encoding, growth) = (later.started, later.encoding, later.growth);
-    assert_eq!(started.encoding.categorical[0].levels, ["u", "(other)"]);
+    assert_eq!(started.encoding.categorical[0].categories, ["u", "(other)"]);
     assert_eq!(encoding.categorical, started.encoding.categorical);
-    assert!(growth.levels.is_empty() && growth.groups.is_empty());
+    assert!(growth.categories.is_empty() && growth.groups.is_empty());
     assert_eq!(growth.unseen_rows, 2);
 }
 
@@ -435,7 +440,7 @@ fn new_groups_come_last_in_their_attribute() {
     );
     assert_eq!(growth.groups.len(), 7);
     assert_eq!(prepared.groups, [[3, 2, 0, 4], [3, 2, 4, 5]]);
-    // Rows of policies that drop them bring no group.
+    // Rows that are dropped do not add groups.
     spec.missing_sensitive = MissingSensitive::LossOnly;
     let encoding = grown(&spec, BATCH, text).encoding;
     assert_eq!(
@@ -445,14 +450,14 @@ fn new_groups_come_last_in_their_attribute() {
 }
 
 #[test]
-fn there_is_an_end_to_groups() {
+fn number_of_groups_is_limited() {
     let text = csv("y,g,n,c,d", 1_000, |i| format!("{},x{i:04},1,u,p", i % 2));
     let later = later(&spec(), BATCH, &text);
     let (encoding, growth, prepared) = (later.encoding, later.growth, later.prepared);
     assert_eq!(encoding.attributes[0].attribute.groups.len(), 1_000);
     assert_eq!(growth.groups.len(), 998);
     assert!(
-        growth.notices[0]
+        growth.diagnostics[0]
             .message
             .to_string()
             .contains("\"x0998\", \"x0999\"")
@@ -467,8 +472,8 @@ fn blocks(data: &Dataset) -> Vec<fairfront_core::RowBlock> {
     data.blocks().cloned().collect()
 }
 
-/// Random rows: a numeric and two categorical features of which later rows have more levels.
-fn batch(levels: usize, n: usize, seed: usize) -> String {
+/// Random rows with a numeric and two categorical features; later rows have more categories.
+fn batch(categories: usize, n: usize, seed: usize) -> String {
     csv("y,g,n,c,d", n, |i| {
         let k = i
             .wrapping_mul(2_654_435_761)
@@ -476,12 +481,16 @@ fn batch(levels: usize, n: usize, seed: usize) -> String {
             >> 3;
         // The first rows have both classes and groups.
         let y = if i < 2 { i } else { k / 7 % 2 };
-        let g = if i < 2 { i } else { k / 14 % (levels / 2 + 1) };
+        let g = if i < 2 {
+            i
+        } else {
+            k / 14 % (categories / 2 + 1)
+        };
         format!(
             "{y},g{g},{},c{},d{}",
             k % 1000,
-            k / 3 % levels,
-            k / 11 % (levels + 1)
+            k / 3 % categories,
+            k / 11 % (categories + 1)
         )
     })
 }
@@ -490,7 +499,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn growth_keeps_all_scores_and_stored_rows(n in 30_usize..3000, m in 1_usize..200, seed: u16, pool in 0_usize..2) {
+    fn growth_does_not_change_scores_or_stored_rows(n in 30_usize..3000, m in 1_usize..200, seed: u16, pool in 0_usize..2) {
         let mut spec = spec();
         spec.pool_rare = pool * 3;
         spec.split = SplitRule::Shares([60.0, 10.0, 0.0, 30.0]);
@@ -501,7 +510,7 @@ proptest! {
         let embedded = embed(&started.encoding.schema(), &encoding.schema(), &point);
         prop_assert_eq!(embedded.len(), encoding.schema().n_features() + 1);
 
-        // The rows of the first batch, encoded again, stored, and read under the grown schema.
+        // The rows of the first batch, encoded again, stored, and read with the grown schema.
         let prepared = &started.prepared;
         let all = prepared.encode(&encoding).unwrap().0;
         let again = StoredRows::from_dataset(&all, &prepared.split.parts_by_row()).unwrap();
@@ -535,17 +544,19 @@ proptest! {
 }
 
 #[test]
-fn stored_rows_that_do_not_fit_are_refused() {
+fn stored_rows_that_do_not_fit_are_rejected() {
     let started = start(BATCH, &spec());
     let schema = started.encoding.schema();
     let mut rows = started.stored.clone();
     assert_eq!(rows.parts().collect::<Vec<_>>(), [Part::Train; 4]);
     assert!(message(rows.select(&[4])).contains("no row 4 among 4"));
     let mut smaller = schema.clone();
-    smaller.categorical[0].levels.truncate(1);
-    assert!(message(rows.datasets(&smaller)).contains("of column \"c\", which has 1"));
+    smaller.categorical[0].categories.truncate(1);
+    assert!(message(rows.datasets(&smaller)).contains("of column \"c\", which has only 1"));
     smaller.categorical.truncate(1);
-    assert!(message(rows.datasets(&smaller)).contains("shape [1, 2, 1], the schema [1, 1, 1]"));
+    assert!(
+        message(rows.datasets(&smaller)).contains("shape [1, 2, 1], but the schema has [1, 1, 1]")
+    );
     assert!(rows.append(&StoredRows::new(&smaller)).is_err());
     rows.append(&StoredRows::new(&schema)).unwrap();
     assert_eq!(rows, started.stored);
@@ -556,7 +567,7 @@ fn stored_rows_that_do_not_fit_are_refused() {
 
 proptest! {
     #[test]
-    fn damaged_rows_are_refused(at in 0_usize..10_000, bit in 0_u8..8, keep in 0_usize..10_000) {
+    fn corrupted_rows_are_rejected(at in 0_usize..10_000, bit in 0_u8..8, keep in 0_usize..10_000) {
         let bytes = start(BATCH, &spec()).stored.to_bytes();
         let mut flipped = bytes.clone();
         flipped[at % bytes.len()] ^= 1 << bit;
@@ -567,9 +578,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_rows(bytes in prop::collection::vec(any::<u8>(), 0..200), shapes in prop::collection::vec(any::<u32>(), 5)) {
+    fn any_bytes_are_rejected_or_are_rows(bytes in prop::collection::vec(any::<u8>(), 0..200), shapes in prop::collection::vec(any::<u32>(), 5)) {
         prop_assert!(StoredRows::from_bytes(&bytes).is_err());
-        // With a true magic word, version and checksum, whatever the shapes.
+        // With a valid magic word, version and checksum, but any shapes.
         let mut text = b"ffrows\r\n\x01\0\0\0".to_vec();
         shapes.iter().for_each(|n| text.extend(n.to_le_bytes()));
         text.extend(&bytes);

@@ -1,4 +1,4 @@
-//! From files to data sets, as a user of the library sees it.
+//! Reads files into data sets through the public interface of the library.
 
 mod bad_input;
 mod encoding;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use fairfront_data::{Error, Prepared, ReadOptions, Spec, Table, Values, read_table};
 use tempfile::TempDir;
 
-/// A folder with files that is gone at the end of the test.
+/// A temporary folder, removed at the end of the test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -47,7 +47,7 @@ fn prepare(csv: &str, spec: &Spec) -> Result<Prepared, Error> {
     Prepared::from_files(&[folder.file("t.csv", csv)], spec, ReadOptions::default())
 }
 
-/// The message of an error, with the temporary folder taken away.
+/// The message of an error, without the temporary folder.
 fn message<T>(result: Result<T, Error>) -> String {
     let Err(error) = result else {
         panic!("expected an error");
@@ -64,7 +64,7 @@ fn message<T>(result: Result<T, Error>) -> String {
     }
 }
 
-/// A CSV text of this header and `n` rows.
+/// CSV text with this header and `n` rows.
 fn csv(header: &str, n: usize, row: impl Fn(usize) -> String) -> String {
     let rows = (0..n).map(|i| row(i) + "\n");
     std::iter::once(format!("{header}\n")).chain(rows).collect()
@@ -74,7 +74,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// `y` is predicted, `g` is sensitive, all rows are for training.
+/// `y` is the target, `g` is sensitive, and all rows are training rows.
 fn spec() -> Spec {
     Spec {
         target: Some("y".into()),
@@ -85,13 +85,13 @@ fn spec() -> Spec {
     }
 }
 
-/// The folder of the published files. Without it a test is skipped aloud; in CI it fails.
+/// The folder of the published files. Without it a test is skipped with a message; in CI it fails.
 fn data_folder(test: &str) -> Option<PathBuf> {
     let whole = |folder: &PathBuf| {
         let mut files = fairfront_data::KNOWN.iter().flat_map(|known| known.files);
         files.all(|file| folder.join(file.name).is_file())
     };
-    // The folder that is named has to have them; the cache may.
+    // If the folder is set explicitly it must contain the files; the cache may not.
     let folder =
         fairfront_data::named_folder().or_else(|| fairfront_data::cache_folder().filter(whole));
     if folder.is_none() {
@@ -100,7 +100,7 @@ fn data_folder(test: &str) -> Option<PathBuf> {
             !in_ci,
             "{test} needs the published data sets: set FAIRFRONT_DATA"
         );
-        // Not by a macro, whose words the test runner would keep to itself.
+        // Not with a macro, because the test runner would capture its output.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED {test}: it needs the published data sets, set FAIRFRONT_DATA"
@@ -109,13 +109,15 @@ fn data_folder(test: &str) -> Option<PathBuf> {
     folder
 }
 
-/// The values of a column as strings; why it is left out, if it is.
+/// The values of a column as strings, or the reason why it is left out.
 fn shown(table: &Table, column: &str) -> Vec<String> {
     match &table.column(column).expect("the column").values {
         Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
-        Values::Categorical { codes, levels, .. } => codes
+        Values::Categorical {
+            codes, categories, ..
+        } => codes
             .iter()
-            .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
+            .map(|c| categories.get(*c as usize).cloned().unwrap_or_default())
             .collect(),
         Values::LeftOut(reason) => vec![reason.to_string()],
     }

@@ -1,4 +1,4 @@
-//! Columns whose numbers and codes come from another program's memory.
+//! Columns whose numbers and codes are in another program's memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{message, names};
 
-/// Every second number of a buffer, as a strided array has them.
+/// Every second number of a buffer, as in a strided array.
 #[derive(Debug)]
 struct Strided(Vec<f32>);
 
@@ -37,7 +37,8 @@ fn own(name: &str, values: &[f32]) -> Column {
     Column::from_numbers(name, values.iter().copied().map(f64::from).collect())
 }
 
-/// `y` from the row's number, groups of the column `g`, half of the rows for training.
+/// Encodes rows with `y` from the row number and groups from the column `g`; half of the rows are training
+/// rows.
 fn encoded(columns: Vec<Column>, weighted: bool) -> Result<Encoded, fairfront_data::Error> {
     let spec = Spec {
         target: Some("y".into()),
@@ -52,7 +53,7 @@ fn encoded(columns: Vec<Column>, weighted: bool) -> Result<Encoded, fairfront_da
     Encoded::new(&prepared)
 }
 
-/// All that a fingerprint is made of.
+/// Everything that the fingerprint depends on.
 fn bits(data: &Dataset) -> Vec<u64> {
     let mut bits = Vec::new();
     for block in data.blocks() {
@@ -68,7 +69,7 @@ fn bits(data: &Dataset) -> Vec<u64> {
 }
 
 #[test]
-fn infinite_numbers_are_refused_with_their_row() {
+fn infinite_numbers_are_rejected_with_their_row() {
     let mut values = vec![1.5_f32; 3_000];
     values[2] = f32::NAN;
     let column = shared("x3", &values).unwrap();
@@ -77,7 +78,7 @@ fn infinite_numbers_are_refused_with_their_row() {
     values[2_500] = f32::NEG_INFINITY;
     assert_eq!(
         message(shared("x3", &values)),
-        "column \"x3\", row 2,501: the value is infinite; fix it, or make it missing"
+        "column \"x3\", row 2,501: the value is infinite; fix it, or mark it as missing"
     );
     assert_eq!(shared("x3", &[]).unwrap().n_missing, 0);
 }
@@ -93,33 +94,33 @@ fn shared_numbers_equal_own_ones() {
 
 #[test]
 fn codes_are_checked() {
-    let levels = || names(&["a", "b"]);
+    let categories = || names(&["a", "b"]);
     assert_eq!(
-        message(Column::from_codes("c", vec![0, 1, 2], levels())),
-        "column \"c\", row 3: the code 2 is none of the 2 levels; fix it, or make it missing"
+        message(Column::from_codes("c", vec![0, 1, 2], categories())),
+        "column \"c\", row 3: the code 2 is out of range for 2 categories; fix it, or mark it as missing"
     );
     assert_eq!(
         message(Column::from_codes("c", vec![0], names(&["a", "b", "a"]))),
-        "column \"c\": the level \"a\" is there twice; give each level once"
+        "column \"c\": the category \"a\" is listed twice; list each category once"
     );
-    let column = Column::from_codes("c", vec![1, MISSING, 1], levels()).unwrap();
+    let column = Column::from_codes("c", vec![1, MISSING, 1], categories()).unwrap();
     assert_eq!(column.n_missing, 1);
     assert_eq!(column.categorical().unwrap().1, ["b"]);
 }
 
 #[test]
-fn an_attribute_is_known_by_the_name_that_people_gave() {
-    let texts = |values: [&'static str; 6]| values.map(Some);
+fn attribute_uses_the_name_given_by_the_user() {
+    let strings = |values: [&'static str; 6]| values.map(Some);
     let table = Table::from_columns(
         "memory",
         vec![
             own("sex", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
-            Column::from_texts(
+            Column::from_strings(
                 "sex (sensitive)",
                 [Some("a"), None, Some("b"), Some("a"), None, Some("b")],
             ),
-            Column::from_texts("race", texts(["u", "v", "u", "v", "u", "v"])),
-            Column::from_texts("y", texts(["1", "0", "1", "0", "1", "0"])),
+            Column::from_strings("race", strings(["u", "v", "u", "v", "u", "v"])),
+            Column::from_strings("y", strings(["1", "0", "1", "0", "1", "0"])),
         ],
     );
     let spec = Spec {
@@ -132,7 +133,7 @@ fn an_attribute_is_known_by_the_name_that_people_gave() {
     let mut prepared = Prepared::new(table, &spec, &[]).unwrap();
     assert_eq!(
         message(prepared.name_attribute(0, "race")),
-        "two sensitive attributes are called \"race\"; name one of them otherwise"
+        "two sensitive attributes are both called \"race\"; rename one of them"
     );
     assert!(prepared.name_attribute(2, "x").is_err());
     prepared.name_attribute(0, "sex").unwrap();
@@ -147,7 +148,7 @@ fn an_attribute_is_known_by_the_name_that_people_gave() {
     );
     let said = |words: &str| {
         prepared
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
@@ -165,7 +166,7 @@ fn number() -> impl Strategy<Value = f32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Some lengths are beyond one block.
+    /// Some lengths exceed one block.
     #[test]
     fn shared_columns_are_encoded_as_own_ones(
         rows in prop_oneof![
@@ -182,7 +183,7 @@ proptest! {
                 numeric("q", &of(|r| r.1)),
                 numeric("w", &of(|r| r.2)),
                 numeric("y", &of(|r| f32::from(u8::from(r.3)))),
-                Column::from_texts("g", rows.iter().map(|r| text(r.4))),
+                Column::from_strings("g", rows.iter().map(|r| text(r.4))),
             ], weighted)
         };
         let of_own = both(own);
@@ -190,7 +191,7 @@ proptest! {
         match (of_own, of_shared) {
             (Ok(own), Ok(shared)) => {
                 prop_assert_eq!(own.encoding.to_json(), shared.encoding.to_json());
-                prop_assert_eq!(own.notices, shared.notices);
+                prop_assert_eq!(own.diagnostics, shared.diagnostics);
                 for part in Part::ALL {
                     prop_assert_eq!(bits(&own.parts[part as usize]), bits(&shared.parts[part as usize]));
                 }
@@ -201,14 +202,14 @@ proptest! {
         }
     }
 
-    /// Whatever order levels are in, and whether all of them occur.
+    /// For any order of categories, even if some do not occur.
     #[test]
-    fn codes_make_the_column_of_their_texts(
+    fn codes_and_their_strings_make_the_same_column(
         codes in prop::collection::vec(prop_oneof![4 => 0_u32..6, 1 => Just(MISSING)], 0..40),
-        levels in Just(names(&["yes", "no", "b", "a", "", "(missing)"])).prop_shuffle(),
+        categories in Just(names(&["yes", "no", "b", "a", "", "(missing)"])).prop_shuffle(),
     ) {
-        let texts: Vec<Option<&String>> = codes.iter().map(|c| levels.get(*c as usize)).collect();
-        let expected = Column::from_texts("c", texts);
-        prop_assert_eq!(Column::from_codes("c", codes, levels.clone()).unwrap(), expected);
+        let strings: Vec<Option<&String>> = codes.iter().map(|c| categories.get(*c as usize)).collect();
+        let expected = Column::from_strings("c", strings);
+        prop_assert_eq!(Column::from_codes("c", codes, categories.clone()).unwrap(), expected);
     }
 }

@@ -1,5 +1,4 @@
-//! Parquet files written by the `parquet` crate itself; those of other writers are tested from
-//! Python.
+//! Parquet files written by the `parquet` crate; the Python tests cover other writers.
 
 use std::sync::Arc;
 
@@ -70,8 +69,8 @@ fn numbers(table: &Table, name: &str) -> Vec<f64> {
     column.numeric().unwrap().iter().collect()
 }
 
-/// The texts of a column without annotation, handed on.
-fn kept(texts: &[&[u8]]) -> Result<Vec<String>, Error> {
+/// The strings of a column without annotation, passed on unchanged.
+fn kept(strings: &[&[u8]]) -> Result<Vec<String>, Error> {
     let schema = "message t { optional byte_array id; }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -81,8 +80,8 @@ fn kept(texts: &[&[u8]]) -> Result<Vec<String>, Error> {
     let ColumnWriter::ByteArrayColumnWriter(w) = column.untyped() else {
         unreachable!("the schema has no other types");
     };
-    let values: Vec<ByteArray> = texts.iter().map(|t| t.to_vec().into()).collect();
-    let levels: Vec<i16> = texts.iter().map(|_| 1).chain([0]).collect();
+    let values: Vec<ByteArray> = strings.iter().map(|t| t.to_vec().into()).collect();
+    let levels: Vec<i16> = strings.iter().map(|_| 1).chain([0]).collect();
     w.write_batch(&values, Some(&levels), None).unwrap();
     column.close().unwrap();
     rows.close().unwrap();
@@ -98,8 +97,8 @@ fn kept(texts: &[&[u8]]) -> Result<Vec<String>, Error> {
         &file.path().display().to_string(),
         &wanted,
         |batch| Ok::<_, Error>(batch.kept[0].iter().map(Into::into).collect::<Vec<_>>()),
-        |texts: Vec<String>| {
-            found.extend(texts);
+        |strings: Vec<String>| {
+            found.extend(strings);
             Ok(())
         },
     )?;
@@ -107,9 +106,9 @@ fn kept(texts: &[&[u8]]) -> Result<Vec<String>, Error> {
 }
 
 #[test]
-fn kept_texts_stand_as_they_are_or_are_no_texts() {
-    let texts = ["NA", "?", " a ", "", "007"];
-    let found = kept(&texts.map(str::as_bytes)).unwrap();
+fn kept_strings_stay_unchanged_or_are_rejected() {
+    let strings = ["NA", "?", " a ", "", "007"];
+    let found = kept(&strings.map(str::as_bytes)).unwrap();
     assert_eq!(found, ["NA", "?", " a ", "", "007", ""]);
     let said = message(kept(&[b"a", b"b", b"c", b"\xff\xfe"]));
     assert!(
@@ -160,8 +159,8 @@ fn types_and_selection_reach_parquet() {
         ..ReadOptions::default()
     };
     let table = read_with(file(Compression::SNAPPY), &options).unwrap();
-    let (_, levels) = table.column("whole").unwrap().categorical().unwrap();
-    assert_eq!(levels, ["0", "1", "-2", "3", "4", "-5"]);
+    let (_, categories) = table.column("whole").unwrap().categorical().unwrap();
+    assert_eq!(categories, ["0", "1", "-2", "3", "4", "-5"]);
     assert_eq!(
         table.column("number").unwrap().values,
         Values::LeftOut(LeftOut::NotRead)
@@ -169,12 +168,12 @@ fn types_and_selection_reach_parquet() {
 }
 
 #[test]
-fn a_cut_file_is_refused() {
+fn truncated_file_is_rejected() {
     let whole = file(Compression::SNAPPY);
     for n in [5, 100, whole.len() / 2, whole.len() - 1] {
         let text = message(read(&whole[..n]));
         assert!(
-            text.contains("the Parquet file is cut off or damaged"),
+            text.contains("the Parquet file is truncated or corrupted"),
             "{text}"
         );
     }
@@ -184,7 +183,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_bytes_never_panic(at in 0_usize..10_000, bit in 0_u8..8, more in prop::collection::vec((0_usize..10_000, any::<u8>()), 0..4)) {
+    fn corrupted_bytes_never_panic(at in 0_usize..10_000, bit in 0_u8..8, more in prop::collection::vec((0_usize..10_000, any::<u8>()), 0..4)) {
         let mut bytes = file(Compression::SNAPPY);
         let n = bytes.len();
         bytes[at % n] ^= 1 << bit;

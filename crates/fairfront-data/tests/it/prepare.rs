@@ -43,14 +43,14 @@ fn rows_with_missing_values_are_dropped_and_counted() {
     assert_eq!(groups(&prepared, 0), ["a", "b", "a", "b"]);
     assert!(
         prepared
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains("(the default)"))
     );
 }
 
 #[test]
-fn missing_sensitive_values_as_a_group_or_for_the_loss_only() {
+fn missing_sensitive_values_form_a_group_or_count_only_for_the_loss() {
     let prepared = with(|s| {
         s.missing_sensitive = MissingSensitive::Group;
         s.missing = MissingPolicy::Keep;
@@ -77,7 +77,7 @@ fn missing_sensitive_values_as_a_group_or_for_the_loss_only() {
 }
 
 #[test]
-fn numbers_become_groups_by_bins() {
+fn bins_turn_numbers_into_groups() {
     let prepared = with(|s| {
         s.drop = names(&["g", "h", "w", "x"]);
         s.sensitive = vec![names(&["age"])];
@@ -120,7 +120,7 @@ fn intersections_have_the_groups_that_occur() {
 #[test]
 fn merges_reach_target_and_groups() {
     let merge = |pairs: &[(&str, &str)]| Merge {
-        levels: pairs
+        categories: pairs
             .iter()
             .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
             .collect(),
@@ -139,7 +139,7 @@ fn merges_reach_target_and_groups() {
 }
 
 #[test]
-fn the_positive_value_may_be_written_as_a_number() {
+fn positive_value_may_be_written_as_a_number() {
     let csv = "y,g,x\n1.0,a,1\n0.0,b,2\n1.0,b,3\n";
     assert_eq!(prepare(csv, &spec()).unwrap().labels, [true, false, true]);
     let unnamed = Spec {
@@ -149,15 +149,15 @@ fn the_positive_value_may_be_written_as_a_number() {
     let prepared = prepare(csv, &unnamed).unwrap();
     assert_eq!(prepared.target.as_ref().unwrap().positive, "1.0");
     assert!(
-        prepared.notices[0]
+        prepared.diagnostics[0]
             .message
             .to_string()
-            .contains("say positive to choose")
+            .contains("pass positive to choose")
     );
 }
 
 #[test]
-fn weights_weigh_base_rates_and_shares() {
+fn base_rates_and_shares_use_weights() {
     let prepared = with(|s| {
         s.drop = names(&["h", "age", "x"]);
         s.weight = Some("w".into());
@@ -182,7 +182,7 @@ fn weights_weigh_base_rates_and_shares() {
 }
 
 #[test]
-fn balancing_cuts_groups_to_one_size() {
+fn balancing_makes_groups_equal_in_size() {
     let group = |i: usize| if i.is_multiple_of(5) { "few" } else { "many" };
     let csv = csv("y,g,x", 100, |i| format!("{},{},{i}", i % 2, group(i)));
     let mut spec = spec();
@@ -212,7 +212,7 @@ fn labels_with_colons_stay_apart_in_intersections() {
 }
 
 #[test]
-fn a_group_called_missing_takes_in_the_missing() {
+fn missing_values_join_a_group_called_missing() {
     let csv = "y,g,x\n1,(missing),1\n0,,2\n1,b,3\n";
     let mut spec = spec();
     spec.missing_sensitive = MissingSensitive::Group;
@@ -221,7 +221,7 @@ fn a_group_called_missing_takes_in_the_missing() {
 }
 
 #[test]
-fn codes_may_be_groups_when_their_type_is_set() {
+fn codes_may_be_groups_if_their_type_is_set() {
     let csv = csv("y,g,x", 40, |i| format!("{},{},{i}", i % 2, i % 20));
     let mut spec = spec();
     assert!(prepare(&csv, &spec).is_err());
@@ -236,23 +236,23 @@ fn codes_may_be_groups_when_their_type_is_set() {
 }
 
 #[test]
-fn classes_and_groups_absent_from_training_are_warned_of() {
+fn classes_and_groups_without_training_rows_give_a_warning() {
     let csv = "y,g,x,part\n1,a,1,train\n1,a,2,train\n0,b,3,test\n";
     let mut spec = spec();
     spec.split = SplitRule::Column("part".into());
     let prepared = prepare(csv, &spec).unwrap();
     let said = |words: &str| {
         prepared
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
     assert!(said("all 2 training rows are positive"));
-    assert!(said("no training row is in these groups of \"g\": \"b\""));
+    assert!(said("these groups of \"g\" have no training rows: \"b\""));
 }
 
 #[test]
-fn balancing_down_to_one_class_is_refused() {
+fn balancing_down_to_one_class_is_rejected() {
     let csv = "y,g,x\n0,a,1\n0,a,2\n0,b,3\n0,b,4\n1,b,5\n";
     let mut spec = spec();
     spec.balance = Some(names(&["g"]));
@@ -269,19 +269,19 @@ fn balancing_down_to_one_class_is_refused() {
         })
         .collect();
     assert!(results.iter().flatten().all(|positives| *positives == 1));
-    let refused = results
+    let rejected = results
         .into_iter()
         .find_map(Result::err)
         .expect("a seed without positives");
     assert!(
-        refused
+        rejected
             .to_string()
-            .contains("left by balance are all negative")
+            .contains("remain after balance are all negative")
     );
 }
 
 #[test]
-fn an_intersection_nobody_asked_for_does_not_stop_the_inspection() {
+fn failed_automatic_intersection_does_not_stop_the_inspection() {
     let csv = "y,g,h,x\n1,a,,1\n0,b,,2\n1,,p,3\n0,,q,4\n";
     let mut spec = spec();
     spec.sensitive = vec![names(&["g"]), names(&["h"])];
@@ -290,19 +290,19 @@ fn an_intersection_nobody_asked_for_does_not_stop_the_inspection() {
     assert!(inspection.intersections.0.is_empty());
     assert!(
         inspection
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains("\"g:h\" is not shown"))
     );
 }
 
 #[test]
-fn a_merge_of_a_level_that_is_not_there_is_warned_of() {
+fn merge_of_an_unknown_category_gives_a_warning() {
     let mut spec = spec();
     spec.merges = [(
         "g".to_owned(),
         Merge {
-            levels: [("A".to_owned(), "z".to_owned())].into(),
+            categories: [("A".to_owned(), "z".to_owned())].into(),
             rest: None,
         },
     )]
@@ -311,15 +311,15 @@ fn a_merge_of_a_level_that_is_not_there_is_warned_of() {
     spec.use_sensitive = true;
     let prepared = prepare(ROWS, &spec).unwrap();
     assert!(
-        prepared.notices[0]
+        prepared.diagnostics[0]
             .message
             .to_string()
-            .contains("no level \"A\"; did you mean \"a\"?")
+            .contains("no category \"A\"; did you mean \"a\"?")
     );
 }
 
 #[test]
-fn rows_with_missing_features_are_kept_unless_told() {
+fn rows_with_missing_features_are_kept_by_default() {
     let prepared = with(|_| ());
     assert_eq!(prepared.rows, [0, 1, 2, 4, 5]);
     let reasons: Vec<&str> = prepared.dropped.iter().map(|d| d.reason.as_str()).collect();
@@ -327,7 +327,7 @@ fn rows_with_missing_features_are_kept_unless_told() {
     let inspection = Inspection::new(&prepared).unwrap();
     let said = |words: &str| {
         inspection
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
@@ -335,7 +335,7 @@ fn rows_with_missing_features_are_kept_unless_told() {
         "1 of 6 rows (16.7%) are dropped: \"g\" is missing (1 row)"
     ));
     assert!(said(
-        "rows with missing features are kept: \"x\" (1 row); numbers"
+        "rows with missing features are kept: \"x\" (1 row); missing numbers"
     ));
 }
 
@@ -371,7 +371,7 @@ fn small_groups_are_not_compared() {
     let inspection = Inspection::new(&prepared).unwrap();
     let said = |words: &str| {
         inspection
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
@@ -379,13 +379,14 @@ fn small_groups_are_not_compared() {
         "\"g\" has groups with fewer than 30 training rows: \"d\" (3); they are reported, but left out of all"
     ));
     assert!(said(
-        "fewer than 30 positive training rows: \"c\" (2); they are reported, but left out of differences of true"
+        "fewer than 30 positive training rows: \"c\" (2); they are reported, but left out of \
+         differences between true"
     ));
     assert!(uneven(0, 0).attributes[0].attribute.small.is_empty());
 }
 
 #[test]
-fn small_groups_are_pooled_and_so_are_later_ones() {
+fn small_groups_are_pooled_also_in_later_rows() {
     let prepared = uneven(30, 40);
     let rule = &prepared.attributes[0];
     assert_eq!(rule.attribute.groups, ["a", "b", "(other)"]);
@@ -407,7 +408,7 @@ fn small_groups_are_pooled_and_so_are_later_ones() {
 }
 
 #[test]
-fn a_table_can_be_looked_at_without_roles() {
+fn table_can_be_inspected_without_roles() {
     let prepared = prepare(ROWS, &Spec::default()).unwrap();
     let inspection = Inspection::new(&prepared).unwrap();
     assert!(inspection.target.is_none());
@@ -418,20 +419,20 @@ fn a_table_can_be_looked_at_without_roles() {
 }
 
 #[test]
-fn small_groups_and_identifiers_are_warned_of() {
+fn small_groups_and_identifiers_give_a_warning() {
     let group = |i: usize| if i < 7 { "rare" } else { "usual" };
     let row = |i: usize| format!("{},{},{},{}", i % 2, group(i), i % 9, 1000 - i);
     let csv = csv("y,g,x,id", 200, row);
     let inspection = Inspection::new(&prepare(&csv, &spec()).unwrap()).unwrap();
     let said = |words: &str| {
         inspection
-            .notices
+            .diagnostics
             .iter()
             .any(|n| n.message.to_string().contains(words))
     };
-    // Four of the seven are training rows; two groups are compared in any case.
+    // Four of the seven are training rows; at least two groups are always compared.
     assert!(said(
-        "the largest are compared, although they are small: \"rare\" ("
+        "its largest groups are compared although they are small: \"rare\" ("
     ));
     assert!(said(
         "column \"id\" is left out: it looks like an identifier"

@@ -27,7 +27,7 @@ fn separators_quotes_and_spaces() {
 }
 
 #[test]
-fn types_are_found_by_looking() {
+fn types_are_inferred() {
     let table = read("n,b,c,m\n1,yes,u,\n2.5,no,v,?\n?,yes,u,NA\n").unwrap();
     let types: Vec<_> = table.columns().iter().map(Column::column_type).collect();
     assert_eq!(
@@ -59,7 +59,7 @@ fn types_and_missing_values_can_be_set() {
 }
 
 #[test]
-fn missing_numbers_are_missing_however_they_are_written() {
+fn missing_numbers_are_missing_in_every_notation() {
     let options = ReadOptions {
         missing_values: names(&["-999"]),
         ..ReadOptions::default()
@@ -70,12 +70,12 @@ fn missing_numbers_are_missing_however_they_are_written() {
 }
 
 #[test]
-fn many_equal_names_take_no_time() {
+fn many_equal_names_are_fast() {
     let header = vec!["x"; 50_000].join(",");
     let row = vec!["1"; 50_000].join(",");
     let table = read(format!("{header}\n{row}\n")).unwrap();
     assert_eq!(table.columns()[49_999].name, "x.49999");
-    assert_eq!(table.notices.len(), 6);
+    assert_eq!(table.diagnostics.len(), 6);
 }
 
 #[test]
@@ -93,25 +93,25 @@ fn files_without_a_header_get_names() {
         ..ReadOptions::default()
     };
     assert_eq!(read_with("1,x\n2,y\n", &options).unwrap().n_rows(), 2);
-    // A header that says the same names is no row.
+    // A header with the same names is not a row.
     assert_eq!(read_with("a,b\n1,x\n2,y\n", &options).unwrap().n_rows(), 2);
 }
 
 #[test]
-fn repeated_names_get_a_suffix_and_a_notice() {
+fn repeated_names_get_a_suffix_and_a_note() {
     let table = read("x,x,x.1,x\n1,2,3,4\n").unwrap();
     assert_eq!(column_names(&table), ["x", "x.2", "x.1", "x.3"]);
-    assert_eq!(table.notices.len(), 2);
+    assert_eq!(table.diagnostics.len(), 2);
 }
 
 #[test]
-fn a_pandas_index_is_left_out() {
+fn pandas_index_is_left_out() {
     let table = read(",a\n0,5\n1,6\n2,7\n").unwrap();
     assert_eq!(
         table.column("column_1").unwrap().values,
         Values::LeftOut(LeftOut::PandasIndex)
     );
-    // A first column that merely lacks a name stays.
+    // A first column that is only unnamed stays.
     let table = read(",a\n3,5\n1,6\n").unwrap();
     assert_eq!(shown(&table, "column_1"), ["3", "1"]);
 }
@@ -132,7 +132,7 @@ fn several_files_become_one_table() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_read() {
+fn only_requested_columns_are_read() {
     let options = ReadOptions {
         only: Some(["b".to_owned()].into()),
         ..ReadOptions::default()
@@ -145,7 +145,7 @@ fn only_what_is_asked_for_is_read() {
     assert_eq!(shown(&table, "b"), ["1", "2"]);
 }
 
-/// A long file goes through many chunks and all threads; it must read as a short one does.
+/// A long file is read in many chunks by all threads, with the same result as a short one.
 #[test]
 fn long_files_read_as_short_ones() {
     let rare = |i: usize| if i == 110_000 { "here" } else { "" };
@@ -162,7 +162,7 @@ fn long_files_read_as_short_ones() {
     assert_eq!(shown(&table, "rare")[110_000], "here");
 }
 
-/// A field as text that needs quoting now and then, and is never taken for missing.
+/// A field that sometimes needs quotes, and is never read as missing.
 fn field() -> impl Strategy<Value = String> {
     "[b-m]{1,3}[ ,;\"\n|é]{0,2}[b-m]{1,2}"
 }
@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn what_is_written_is_read(rows in prop::collection::vec(prop::collection::vec(field(), 3), 2..40)) {
+    fn written_tables_are_read_back(rows in prop::collection::vec(prop::collection::vec(field(), 3), 2..40)) {
         let mut writer = ::csv::Writer::from_writer(Vec::new());
         writer.write_record(["p", "q", "r"]).unwrap();
         for row in &rows {
@@ -205,9 +205,9 @@ proptest! {
                 if let Some(values) = column.numeric() {
                     prop_assert_eq!(values.len(), table.n_rows());
                 }
-                if let Some((codes, levels)) = column.categorical() {
+                if let Some((codes, categories)) = column.categorical() {
                     prop_assert_eq!(codes.len(), table.n_rows());
-                    prop_assert!(codes.iter().all(|c| *c == u32::MAX || (*c as usize) < levels.len()));
+                    prop_assert!(codes.iter().all(|c| *c == u32::MAX || (*c as usize) < categories.len()));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! CSV text that arrives bit by bit.
+//! CSV text that arrives in pieces.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{Folder, message};
 
-/// Gives a text in pieces of these sizes, over and over; a size of 0 gives nothing for once.
+/// Returns a text in pieces of these sizes, repeatedly; a size of 0 returns nothing once.
 struct Slow<'a> {
     text: &'a [u8],
     sizes: VecDeque<usize>,
@@ -42,7 +42,7 @@ fn comma() -> ReadOptions {
     }
 }
 
-/// All records, and where the text stands before each and after the last of them.
+/// All records, and the position before each and after the last of them.
 fn all<R: Read>(mut records: Records<R>) -> (Vec<RawRecord>, Vec<Position>) {
     let mut found = Vec::new();
     let mut positions = vec![records.position()];
@@ -63,7 +63,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn records_are_handed_out_when_their_line_end_has_come() {
+fn records_are_returned_when_their_line_end_has_arrived() {
     let text = "\u{feff}a;b\r\n\r\n 1;\"x\r\ny\"\r\n2;z";
     let mut records = Records::new(
         "t.csv",
@@ -91,8 +91,8 @@ fn records_are_handed_out_when_their_line_end_has_come() {
 }
 
 #[test]
-fn the_first_lines_say_the_separator_however_they_arrive() {
-    // With all of it at hand, commas would cut these lines more evenly than semicolons.
+fn first_lines_determine_the_separator_in_any_pieces() {
+    // With the whole text available, commas would split these lines more evenly than semicolons.
     let text = "name;pay\nAnn;1,5\nBob,1,5\nCy,2,5\nDi,3,5\n";
     let columns = |sizes: &[usize]| {
         let input = slow(text.as_bytes(), sizes);
@@ -106,15 +106,15 @@ fn the_first_lines_say_the_separator_however_they_arrive() {
     for sizes in [&[1][..], &[3, 0, 7], &[11], &[1_000]] {
         assert_eq!(columns(sizes), ["name", "pay"], "{sizes:?}");
     }
-    // One line is all there is.
+    // The text has only one line.
     let mut one = Records::new("t", &b"a;b"[..], &ReadOptions::default()).by_first_lines();
     assert!(one.rest().unwrap().is_none());
     assert_eq!(one.columns(), ["a", "b"]);
 }
 
 #[test]
-fn a_byte_order_mark_within_the_text_stays_wherever_reading_begins() {
-    // Two files, one after the other; quotes send records through another parser.
+fn byte_order_mark_within_the_text_stays() {
+    // Two files, one after the other; records with quotes use another parser.
     let text = "a,b\n\"x\",1\n\u{feff}a,\"b\"\n\"y\",2\n";
     let (whole, _) = all(Records::new("t.csv", text.as_bytes(), &comma()));
     let mut first = Records::new("t.csv", text.as_bytes(), &comma());
@@ -127,7 +127,7 @@ fn a_byte_order_mark_within_the_text_stays_wherever_reading_begins() {
 }
 
 #[test]
-fn headers_and_names_are_those_of_a_table() {
+fn headers_and_names_match_those_of_a_table() {
     let names = |text: &str, options: &ReadOptions| {
         let mut records = Records::new("t.csv", text.as_bytes(), options);
         let n = std::iter::from_fn(|| records.rest().unwrap()).count();
@@ -158,18 +158,21 @@ fn headers_and_names_are_those_of_a_table() {
 
     options.columns = Some(vec!["p".into()]);
     let mut records = Records::new("t.csv", &b"1,2\n"[..], &options);
-    assert!(message(records.next()).contains("1 columns are named, but the first row has 2"));
+    assert!(
+        message(records.next())
+            .contains("the number of column names is 1, but the first row has 2")
+    );
     let mut records = Records::new("t.csv", &b"a,b\0\n"[..], &default);
     assert!(message(records.rest()).contains("not a text file"));
     let text = format!("a,b\0\n{}", "1,2\n".repeat(100));
     let mut records = Records::new("t.csv", text.as_bytes(), &default);
-    assert!(message(records.rest()).contains("the name of column 2 holds a NUL byte"));
+    assert!(message(records.rest()).contains("the name of column 2 contains a NUL byte"));
     let text = format!("a,b\n1,x\0y\n{}", "1,2\n".repeat(100));
     let mut records = Records::new("t.csv", text.as_bytes(), &default);
     let bad = records.next().unwrap().unwrap().fields.unwrap_err();
     assert_eq!(
         bad.reason.to_string(),
-        "column \"b\": the text holds a NUL byte; remove it"
+        "column \"b\": the value contains a NUL byte; remove it"
     );
     assert_eq!(bad.text, "1,x\u{fffd}y");
     assert!(records.next().unwrap().unwrap().fields.is_ok());
@@ -184,34 +187,35 @@ fn bad_records_are_rows_with_a_reason() {
         .iter()
         .filter_map(|r| Some((r.row, r.fields.clone().err()?.reason.to_string())))
         .collect();
-    let hint = "; fix the row, or name the separator with separator (found ',')";
+    let hint = "; fix the row, or set the separator with separator (found ',')";
     assert_eq!(
         reasons,
         [
             (2, format!("expected 2 fields, found 1{hint}")),
             (
                 3,
-                "expected 2 fields, found 3; remove the separator at its end".into()
+                "expected 2 fields, found 3; remove the separator at the end of the row".into()
             ),
             (
                 4,
-                "column \"b\": the text is not UTF-8 (\"\u{fffd}\"); save the file as UTF-8".into()
+                "column \"b\": the value is not UTF-8 (\"\u{fffd}\"); save the file as UTF-8"
+                    .into()
             ),
             (6, format!("expected 2 fields, found 1{hint}")),
         ]
     );
-    let texts: Vec<String> = found
+    let strings: Vec<String> = found
         .iter()
         .filter_map(|r| Some(r.fields.clone().err()?.text))
         .collect();
-    assert_eq!(texts[..3], ["3", "4,5,", "6,\u{fffd}"]);
-    assert_eq!(texts[3].len(), 10_000);
+    assert_eq!(strings[..3], ["3", "4,5,", "6,\u{fffd}"]);
+    assert_eq!(strings[3].len(), 10_000);
     assert_eq!(positions.last().unwrap().bytes, text.len() as u64);
 }
 
 #[test]
-fn a_quote_that_stays_open_spoils_one_line() {
-    // Within the text: only after a mebibyte is it sure that the quote is wrong.
+fn open_quote_makes_only_one_line_bad() {
+    // Within the text, the quote is known to be wrong only after a mebibyte.
     let row = "1,abcdefgh\n";
     let n = MOST_RECORD_BYTES / row.len() + 10;
     let mut text = String::from("a,b\n1,2\n3,\"open\n");
@@ -237,7 +241,7 @@ fn a_quote_that_stays_open_spoils_one_line() {
     assert_eq!((found[2].line, positions[2].bytes), (4, 16));
     assert!(found[2..].iter().all(|r| r.fields.is_ok()));
     assert_eq!(cut(&text, &[7, 4096, 3_000_000]).0, found);
-    // At the end of the text it is sure at once.
+    // At the end of the text, it is known at once.
     let (found, _) = cut("a,b\n1,\"2\n3,4\n5,6", &[1]);
     let is_bad: Vec<bool> = found.iter().map(|r| r.fields.is_err()).collect();
     assert_eq!(is_bad, [true, false, false]);
@@ -250,13 +254,13 @@ fn a_quote_that_stays_open_spoils_one_line() {
             .to_string()
             .contains("never closed")
     );
-    // In the header nothing can be told of the rows.
+    // An open quote in the header is an error, because the rows cannot be found.
     let mut records = Records::new("t.csv", &b"a,\"b\n1,2\n"[..], &comma());
     assert!(message(records.rest()).contains("t.csv, line 1: a quote opens a field"));
 }
 
 #[test]
-fn a_line_that_does_not_end_is_let_go() {
+fn endless_line_is_discarded() {
     for ending in ["\n3,4\n", ""] {
         let mut text = b"a,b\n1,2\n".to_vec();
         text.extend(vec![b'x'; 3 * MOST_RECORD_BYTES]);
@@ -277,7 +281,7 @@ fn a_line_that_does_not_end_is_let_go() {
         );
         let pieces = Records::new("t.csv", slow(&text, &[50_000]), &comma());
         assert_eq!(all(pieces), (found, positions.clone()));
-        // A reader that waits stands where the last whole record ended.
+        // The position of a waiting reader is the end of the last whole record.
         let mut records = Records::new("t.csv", &text[..2 * MOST_RECORD_BYTES], &comma());
         assert!(records.next().unwrap().is_some() && records.next().unwrap().is_none());
         assert_eq!(records.position(), positions[1]);
@@ -285,7 +289,7 @@ fn a_line_that_does_not_end_is_let_go() {
 }
 
 #[test]
-fn a_text_that_changed_is_refused() {
+fn changed_text_is_rejected() {
     let text = "a,b\n1,2\n3,4\n5,6";
     let (_, positions) = all(Records::new("t.csv", text.as_bytes(), &comma()));
     let resumed = |text: &str, at: usize| {
@@ -301,12 +305,15 @@ fn a_text_that_changed_is_refused() {
     let said = message(resumed("a,b\n1,2\n3,5\n5,6\n", 2));
     assert_eq!(
         said,
-        "t.csv: its first 12 bytes of text are not those that were read before; give the file as it \
-         was, with rows added at its end only, or start a new state"
+        "t.csv: the first 12 bytes differ from those read before; restore the file and only append rows \
+         to it, or start a new state"
     );
-    assert!(message(resumed("a,b\n1,2\n", 2)).contains("it has 8 bytes of text, but 12 were read"));
+    assert!(
+        message(resumed("a,b\n1,2\n", 2))
+            .contains("the file has 8 bytes of text, but 12 were read")
+    );
     assert!(message(resumed("", 1)).contains("0 bytes"));
-    // A last row without a line end: it may get one, but not grow.
+    // A last row without a line end may get one, but must not grow.
     assert!(resumed(text, 3).unwrap().is_empty());
     assert_eq!(
         resumed("a,b\n1,2\n3,4\n5,6\n7,8\n", 3).unwrap(),
@@ -318,7 +325,7 @@ fn a_text_that_changed_is_refused() {
 }
 
 #[test]
-fn a_file_can_be_followed_while_it_grows() {
+fn file_can_be_followed_while_it_grows() {
     let folder = Folder::new();
     let path = folder.file("t.csv", "a,b\n1,");
     let input = fairfront_data::open_text(&path, &ReadOptions::default()).unwrap();
@@ -339,8 +346,9 @@ fn a_file_can_be_followed_while_it_grows() {
     assert!(message(records.next()).contains("row 2 was read without a line end"));
 }
 
-/// CSV texts with quotes, several line ends, blank lines and a byte order mark; the header is plain.
-fn texts() -> impl Strategy<Value = String> {
+/// CSV text with quotes, several kinds of line ends, blank lines and a byte order mark; the header is
+/// plain.
+fn strings() -> impl Strategy<Value = String> {
     let row = "[ab\", \r\n]{0,12}";
     let rows = prop::collection::vec(row, 0..20);
     (
@@ -354,7 +362,7 @@ fn texts() -> impl Strategy<Value = String> {
         })
 }
 
-/// Tables with the right number of fields throughout.
+/// Tables whose rows all have the right number of fields.
 fn tables() -> impl Strategy<Value = (String, Vec<Vec<String>>)> {
     let field = "[ab0\", \r\n;]{1,6}";
     let row = prop::collection::vec(field, 3);
@@ -376,11 +384,11 @@ fn tables() -> impl Strategy<Value = (String, Vec<Vec<String>>)> {
 
 proptest! {
     #[test]
-    fn pieces_change_nothing(text in texts(), sizes in prop::collection::vec(1_usize..9, 1..5)) {
+    fn pieces_do_not_change_the_records(text in strings(), sizes in prop::collection::vec(1_usize..9, 1..5)) {
         let whole = all(Records::new("t.csv", text.as_bytes(), &comma()));
         let pieces = all(Records::new("t.csv", slow(text.as_bytes(), &sizes), &comma()));
         prop_assert_eq!(&whole, &pieces);
-        // Nor do pauses, and every position is what it says.
+        // Pauses do not change the records either, and every position is correct.
         let paused: Vec<usize> = sizes.iter().flat_map(|s| [*s, 0]).collect();
         let mut records = Records::new("t.csv", slow(text.as_bytes(), &paused), &comma());
         let mut n = 0;
@@ -402,7 +410,7 @@ proptest! {
     }
 
     #[test]
-    fn every_position_can_be_gone_on_from(text in texts(), size in 1_usize..50) {
+    fn reading_resumes_at_every_position(text in strings(), size in 1_usize..50) {
         let (found, positions) = all(Records::new("t.csv", text.as_bytes(), &comma()));
         for (n, position) in positions.iter().enumerate() {
             let json = serde_json::to_string(position).unwrap();
@@ -416,7 +424,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_is_found(text in texts(), at in 0_usize..1000) {
+    fn changed_byte_is_detected(text in strings(), at in 0_usize..1000) {
         let (found, positions) = all(Records::new("t.csv", text.as_bytes(), &comma()));
         let Some(position) = positions.last().filter(|_| !found.is_empty()) else {
             return Ok(());
@@ -428,7 +436,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_are_those_that_were_written((text, rows) in tables(), size in 1_usize..50) {
+    fn written_fields_are_read_back((text, rows) in tables(), size in 1_usize..50) {
         let (found, _) = all(Records::new("t.csv", slow(text.as_bytes(), &[size]), &comma()));
         let trimmed = |row: &Vec<String>| -> Vec<String> {
             row.iter().map(|f| f.trim_ascii().to_owned()).collect()
@@ -437,11 +445,11 @@ proptest! {
     }
 
     #[test]
-    fn records_are_those_of_a_table((text, _) in tables()) {
+    fn records_match_those_of_a_table((text, _) in tables()) {
         let folder = Folder::new();
-        let levels = |c: &str| (c.to_owned(), fairfront_data::ColumnType::Categorical);
+        let categories = |c: &str| (c.to_owned(), fairfront_data::ColumnType::Categorical);
         let options = ReadOptions {
-            types: ["p", "q", "r"].map(levels).into(),
+            types: ["p", "q", "r"].map(categories).into(),
             missing_values: Vec::new(),
             ..ReadOptions::default()
         };
@@ -449,9 +457,9 @@ proptest! {
         let (found, _) = all(Records::new("t.csv", text.as_bytes(), &options));
         prop_assert_eq!(found.len(), table.n_rows());
         for (i, column) in table.columns().iter().enumerate() {
-            let Values::Categorical { codes, levels, .. } = &column.values else { unreachable!() };
+            let Values::Categorical { codes, categories, .. } = &column.values else { unreachable!() };
             for (record, code) in found.iter().zip(codes) {
-                let text = levels.get(*code as usize).map_or("", String::as_str);
+                let text = categories.get(*code as usize).map_or("", String::as_str);
                 prop_assert_eq!(&record.fields.as_ref().unwrap()[i], text);
             }
         }

@@ -16,7 +16,7 @@ fn text(mut input: TextInput) -> String {
     text
 }
 
-/// The table of all rows of a text.
+/// The table of all rows of an input.
 fn table(input: TextInput, options: &ReadOptions) -> Table {
     let (name, types) = (input.name.clone(), input.types.clone());
     let mut records = input.records(options);
@@ -41,7 +41,7 @@ fn values(table: &Table) -> Vec<String> {
 }
 
 #[test]
-fn csv_is_itself_and_unpacked() {
+fn csv_is_unchanged_or_decompressed() {
     let folder = Folder::new();
     let csv = "\u{feff}a;b\r\n1;2\r\n";
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -53,11 +53,11 @@ fn csv_is_itself_and_unpacked() {
     let packed = open_text(&folder.file("t.csv.gz", packed.finish().unwrap()), &options).unwrap();
     assert!(!packed.is_plain);
     assert_eq!(text(packed), csv);
-    assert!(message(open_text("/no/such/file", &options)).contains("there is no such file"));
+    assert!(message(open_text("/no/such/file", &options)).contains("no such file"));
 }
 
 #[test]
-fn a_damaged_file_is_an_error_while_it_is_read() {
+fn corrupted_file_is_an_error_while_it_is_read() {
     let folder = Folder::new();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     packed.write_all(&b"a,b\n1,2\n".repeat(20_000)).unwrap();
@@ -71,14 +71,14 @@ fn a_damaged_file_is_an_error_while_it_is_read() {
             other => break message(other),
         }
     };
-    assert!(error.contains("ends in the middle"), "{error}");
+    assert!(error.contains("ends unexpectedly"), "{error}");
     let whole = crate::parquet::file(Compression::SNAPPY);
     let path = folder.file("t.parquet", &whole[..whole.len() - 5]);
-    assert!(message(open_text(&path, &options)).contains("cut off or damaged"));
+    assert!(message(open_text(&path, &options)).contains("truncated or corrupted"));
 }
 
 #[test]
-fn parquet_is_written_out() {
+fn parquet_becomes_text() {
     let folder = Folder::new();
     let path = folder.file("t.parquet", crate::parquet::file(Compression::SNAPPY));
     let options = ReadOptions::default();
@@ -99,7 +99,7 @@ fn parquet_is_written_out() {
     assert_eq!(input.types["day"], ColumnType::Date);
     let whole = read_table(std::slice::from_ref(&path), &options).unwrap();
     assert_eq!(values(&table(input, &options)), values(&whole));
-    // How CSV files are laid out is no matter of this one's; types are.
+    // The layout options for CSV files do not apply here, but types do.
     let options = ReadOptions {
         header: false,
         separator: Some(b';'),
@@ -113,14 +113,14 @@ fn parquet_is_written_out() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_rewound_is_text_only() {
+fn parquet_from_a_pipe_is_rejected() {
     let folder = Folder::new();
     let open = |name: &str, bytes: Vec<u8>| {
         let path = folder.0.path().join(name).display().to_string();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         let to = path.clone();
-        // Who reads may stop before the end.
+        // A reader may stop before the end.
         let writer = std::thread::spawn(move || drop(std::fs::write(to, bytes)));
         let opened = open_text(&path, &ReadOptions::default());
         (opened.map(|input| (input.is_plain, text(input))), writer)
@@ -133,7 +133,7 @@ fn what_cannot_be_rewound_is_text_only() {
     assert!(message(found).contains("write it to a file first"));
 }
 
-/// A known data set as text has the rows and the encoding that the data set has.
+/// Checks that a known data set as text has the same rows and encoding as the data set.
 fn check_known(name: &str, folder: Option<&std::path::Path>) {
     let known = Known::parse(name).unwrap().unwrap();
     let spec: Spec = known.spec();
@@ -159,7 +159,7 @@ fn generated_data_sets_become_text() {
 #[test]
 fn published_data_sets_become_text() {
     if let Some(folder) = data_folder("published_data_sets_become_text") {
-        check_known("adult:gender", Some(&folder));
+        check_known("adult:sex", Some(&folder));
         check_known("compas:race", Some(&folder));
     }
 }

@@ -1,4 +1,4 @@
-//! Checkpoints of fits that were stopped, of every solver.
+//! Checkpoints of stopped fits, one per solver.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn path(part: usize) -> &'static str {
     fixture::path(fixture::checkpoints(solver), name).unwrap_or_default()
 }
 
-/// One file of a checkpoint, as it is and with the checksums made right; the fit is resumed.
+/// One file of a checkpoint, unchanged and with updated checksums; then the fit is resumed.
 pub(super) struct Checkpoint;
 
 impl Target for Checkpoint {
@@ -54,9 +54,9 @@ impl Target for Checkpoint {
         let mut files = original.clone();
         files.retain(|(path, _)| fixture::generation_of(path).is_none_or(|own| own <= newest));
         seal::set(&mut files, path, input.to_vec());
-        let (raw, told) = resume(&files, solver)?;
+        let (raw, warned) = resume(&files, solver)?;
         let changed = input != fixture::file(original, path);
-        if raw == Taken::Accepted && changed && !told && name != "SHA256SUMS" {
+        if raw == Taken::Accepted && changed && !warned && name != "SHA256SUMS" {
             return Err(format!("{path}: a change passes the checksum"));
         }
         let Some(folder) = fixture::generation_of(path).filter(|_| name != "SHA256SUMS") else {
@@ -74,7 +74,7 @@ impl Target for Checkpoint {
     }
 }
 
-/// Resumes a fit; whether something was said about damage.
+/// Resumes a fit; also returns whether there was a warning about corrupted files.
 fn resume(files: &Files, solver: usize) -> Result<(Taken, bool), String> {
     let folder = scratch::folder("case-checkpoint", files)?;
     let prepared = fixture::prepared();
@@ -82,7 +82,7 @@ fn resume(files: &Files, solver: usize) -> Result<(Taken, bool), String> {
     let Ok(mut checkpoints) = Checkpoints::open(&folder, Duration::MAX, true, false) else {
         return Ok((Taken::Refused, true));
     };
-    let told = !checkpoints.notices().is_empty();
+    let warned = !checkpoints.diagnostics().is_empty();
     let taken = match checkpoints.is_finished(prepared, &request) {
         Ok(true) => Taken::Accepted,
         Ok(false) => match fit_with_checkpoints(prepared, &request, &mut checkpoints, &mut ()) {
@@ -95,5 +95,5 @@ fn resume(files: &Files, solver: usize) -> Result<(Taken, bool), String> {
         },
         Err(_) => Taken::Refused,
     };
-    Ok((taken, told))
+    Ok((taken, warned))
 }

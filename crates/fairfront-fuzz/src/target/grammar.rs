@@ -1,4 +1,4 @@
-//! The small grammars: each text is refused, or written again it means the same.
+//! The small grammars: each string is rejected, or has the same meaning when it is written again.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ const WORDS: &[&str] = &[
     "demographic_parity_difference",
     "equalized_odds",
     "selection_rate",
-    "disparate_impact",
+    "score_covariance",
     "equal_opportunity",
     "mutual_information",
     "group_risk",
@@ -56,7 +56,7 @@ fn parts(form: Form, seeds: &[&str]) -> Vec<Part> {
     }]
 }
 
-/// Checks that what is written again is read as the same.
+/// Checks that the written form of a value is read as the same value.
 fn again<T: PartialEq + std::fmt::Debug, E: std::fmt::Display>(
     value: &T,
     text: &str,
@@ -68,7 +68,7 @@ fn again<T: PartialEq + std::fmt::Debug, E: std::fmt::Display>(
             "{value:?} is written as {text:?}, which is read as {other:?}"
         )),
         Err(error) => Err(format!(
-            "{value:?} is written as {text:?}, which is refused: {error}"
+            "{value:?} is written as {text:?}, which is rejected: {error}"
         )),
     }
 }
@@ -106,7 +106,7 @@ grammar!(
         "accuracy >= 0.8",
         "test.demographic_parity_difference(sex) <= 5%",
         "selection_rate(sex=f) > 0.25",
-        "objective.disparate_impact(\"a, b\":race) < 1e-3",
+        "objective.score_covariance(\"a, b\":race) < 1e-3",
         "true_positive_rate(sex:race=f:a) >= 0.5",
     ],
     |text| {
@@ -142,7 +142,7 @@ grammar!(
         "error_rate(fp=2, fn=1, tau=0.1)",
         "log_loss(lambda=1e-4)",
         "demographic_parity(sex, beta=50, spread=range)",
-        "disparate_impact(race, smooth_max=lse, mu=1e-5)",
+        "score_covariance(race, smooth_max=lse, mu=1e-5)",
         "group_risk(sex, risk=cvar, alpha=0.5)",
         "mutual_information(race, clamp=1e-6)",
         "worst_group_loss(sex)",
@@ -195,7 +195,7 @@ grammar!(
     /// Known data sets by name.
     Known,
     "known",
-    &["demo(rows=500, bias=0.5)", "synthetic:3(rows=500, rotation=1.2)", "adult:gender", "compas:race"],
+    &["demo(rows=500, bias=0.5)", "synthetic:3(rows=500, rotation=1.2)", "adult:sex", "compas:race"],
     |text| match KnownSet::parse(text) {
         Ok(Some(known)) => {
             let _ = known.spec();
@@ -267,7 +267,7 @@ impl Target for FrontCsv {
     fn words(&self) -> &'static [&'static str] {
         &[
             "objective.",
-            "id",
+            "model_id",
             "unmitigated",
             "0.5",
             "1e308",
@@ -295,11 +295,11 @@ impl Target for FrontCsv {
             return Ok(Taken::Refused);
         };
         let [first, second] = &compared.fronts[..] else {
-            return Err("two fronts were compared, and there are others".into());
+            return Err("two fronts were compared, but the result has another number".into());
         };
-        let alike = |a: f64, b: f64| a.to_bits() == b.to_bits();
-        match alike(first.purity, second.purity)
-            && alike(first.delta, second.delta)
+        let equal = |a: f64, b: f64| a.to_bits() == b.to_bits();
+        match equal(first.purity, second.purity)
+            && equal(first.delta, second.delta)
             && first.hypervolume.map(f64::to_bits) == second.hypervolume.map(f64::to_bits)
         {
             true => Ok(Taken::Accepted),

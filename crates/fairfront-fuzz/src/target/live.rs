@@ -1,4 +1,4 @@
-//! Streams in memory, which Python keeps as files.
+//! Streams in memory, which Python stores as files.
 
 use fairfront_stream::Live;
 
@@ -18,7 +18,7 @@ const FILES: &[(&str, Form)] = &[
     ("SHA256SUMS", Form::Text),
 ];
 
-/// One file of a stream, as it is and with the checksums made right; then more rows arrive.
+/// One file of a stream, unchanged and with updated checksums; then more rows arrive.
 pub(super) struct LiveFront;
 
 impl Target for LiveFront {

@@ -43,7 +43,7 @@ pub fn targets() -> Vec<&'static dyn Target> {
     ]
 }
 
-/// A surface by its name; also those that test the fuzzer itself.
+/// A surface by its name, including those that test the fuzzer itself.
 pub fn find(name: &str) -> Option<&'static dyn Target> {
     let mut all = targets();
     all.extend(self_test::targets());

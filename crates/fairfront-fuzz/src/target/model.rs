@@ -5,7 +5,7 @@ use fairfront_model::{ExportFormat, Model, score_table};
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, fixture, meaning, seal};
 
-/// A model file, as it is and with its checksum made right.
+/// A model file, unchanged and with an updated checksum.
 pub(super) struct ModelFile;
 
 impl Target for ModelFile {
@@ -42,7 +42,7 @@ fn read(input: &[u8]) -> Result<Taken, String> {
     let Ok(Ok(model)) = text.map(Model::from_json) else {
         return Ok(Taken::Refused);
     };
-    // The checksum is another one if the same model is written in another way.
+    // The checksum differs if the same model is formatted differently.
     let content = seal::unsealed(&String::from_utf8_lossy(input));
     let again = seal::unsealed(&model.to_json());
     if let Some(problem) = meaning::difference(content.as_bytes(), again.as_bytes()) {
@@ -52,9 +52,9 @@ fn read(input: &[u8]) -> Result<Taken, String> {
     Ok(Taken::Accepted)
 }
 
-/// What the commands do with a model.
+/// Uses a model as the commands do.
 pub(super) fn use_model(model: &Model) {
-    // Errors are as good as results here.
+    // Errors are allowed here.
     for format in [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table] {
         let _ = model.export(format);
     }

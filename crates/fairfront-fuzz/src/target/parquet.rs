@@ -1,4 +1,4 @@
-//! Parquet files, in all compressions and encodings that the corpus has.
+//! Parquet files, in all compressions and encodings of the corpus.
 
 use std::io::Read;
 
@@ -34,7 +34,7 @@ impl Target for Parquet {
             return Err(problem);
         }
         if let Ok(mut text) = open_text(&file, &ReadOptions::default()) {
-            // As far as it goes: pages that are damaged end it with an error.
+            // Corrupted pages may end this with an error.
             let _ = text.text.read_to_end(&mut Vec::new());
         }
         use_table(&file);

@@ -6,7 +6,7 @@ use super::table::{arrived, pool, seeds};
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, fixture, scratch};
 
-/// Rows to score: the same lines for any number of threads and any size of batches.
+/// Rows to score: the output is the same for any number of threads and any batch size.
 pub(super) struct Predict;
 
 impl Target for Predict {
@@ -43,11 +43,11 @@ impl Target for Predict {
         };
         let one = score(false, 4_096, false);
         let small = score(true, 3, false);
-        // Of several errors, which one is found first may depend on batches.
+        // If there are several errors, the first one found may depend on the batches.
         if (small.is_ok() || one.is_ok()) && small != one {
             let [one, small] = [one, small].map(|done| done.map(|(rows, _)| rows));
             return Err(format!(
-                "other batches give other scores: {one:?}, {small:?}"
+                "different batches give different scores: {one:?}, {small:?}"
             ));
         }
         let _ = score(true, 50, true);

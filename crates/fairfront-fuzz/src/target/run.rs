@@ -1,6 +1,7 @@
 //! The files of a run.
 
 use fairfront_data::Encoding;
+use fairfront_model::ModelId;
 use fairfront_run::{
     Demand, FrontColumns, RowPlaces, Rule, Run, Term, choose_in_memory, figures, opening, select,
     verify,
@@ -15,7 +16,7 @@ use crate::{Part, Taken, Target, meaning, scratch, seal};
 const RUN: &str = "run.json";
 const ENCODING: &str = "encoding.json";
 
-/// The files of a run, each as it is and with the checksums made right.
+/// The files of a run, each unchanged and with updated checksums.
 pub(super) struct RunFiles;
 
 fn names() -> Vec<(&'static str, Form)> {
@@ -50,7 +51,7 @@ impl Target for RunFiles {
         seal::set(&mut files, name, input.to_vec());
         let raw = read(&files, name, input)?;
         let changed = match name {
-            // White space outside strings does not count.
+            // White space outside strings is ignored.
             RUN => unsealed(input) != unsealed(fixture::file(original, name)),
             // Its lines are chained, and the last one may be missing.
             "certificates.jsonl" => false,
@@ -106,7 +107,7 @@ fn read(files: &Files, name: &str, input: &[u8]) -> Result<Taken, String> {
     Ok(Taken::Accepted)
 }
 
-/// What the commands do with a run. Errors are as good as results here.
+/// Uses a run as the commands do. Errors are allowed here.
 pub(super) fn use_run(run: &mut Run) {
     if let Ok(page) = run.page("runs/fuzz") {
         let _ = page.to_html();
@@ -114,7 +115,12 @@ pub(super) fn use_run(run: &mut Run) {
     let _ = figures(&run.info, &run.front);
     let columns = FrontColumns::of(&run.info, &run.front);
     let _ = opening(&columns);
-    for rule in [Rule::Knee, Rule::Regret, Rule::Id(0), Rule::Id(usize::MAX)] {
+    for rule in [
+        Rule::Knee,
+        Rule::Regret,
+        Rule::Id(ModelId::of_index(0)),
+        Rule::Id(ModelId::of_index(usize::MAX)),
+    ] {
         let _ = select(&columns, &[], &rule);
     }
     if let Ok(accuracy) = Term::parse("accuracy")
@@ -127,7 +133,7 @@ pub(super) fn use_run(run: &mut Run) {
     {
         let _ = choose_in_memory(run, &demand, &Rule::Best(accuracy));
     }
-    if let Ok(model) = run.model("runs/fuzz", 0) {
+    if let Ok(model) = run.model("runs/fuzz", ModelId::of_index(0)) {
         use_model(&model);
     }
 }

@@ -1,4 +1,4 @@
-//! Surfaces that break each promise, so that tests can see that the fuzzer notices.
+//! Surfaces that break each guarantee, so that tests can check that the fuzzer detects it.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! The roles of columns, as `run.json` and states keep them, applied to a table.
+//! The roles of columns, as stored in `run.json` and states, applied to a table.
 
 use fairfront_data::{ColumnType, Encoded, Inspection, MissingPolicy, Prepared, Spec};
 
@@ -33,7 +33,7 @@ impl Target for SpecJson {
         full.missing_by_column
             .insert("job".into(), MissingPolicy::Drop);
         let merge = full.merges.entry("job".into()).or_default();
-        merge.levels.insert("nurse".into(), "care".into());
+        merge.categories.insert("nurse".into(), "care".into());
         let json = |spec: &Spec| serde_json::to_vec(spec).unwrap_or_default();
         vec![Part {
             name: "",

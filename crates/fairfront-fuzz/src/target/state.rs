@@ -35,7 +35,7 @@ fn path(part: usize) -> &'static str {
     fixture::path(fixture::state(), FILES[part].0).unwrap_or_default()
 }
 
-/// One file of a state, as it is and with the checksums made right; then more rows arrive.
+/// One file of a state, unchanged and with updated checksums; then more rows arrive.
 pub(super) struct State;
 
 impl Target for State {
@@ -58,12 +58,12 @@ impl Target for State {
         let original = fixture::state();
         let mut files = original.clone();
         seal::set(&mut files, path, input.to_vec());
-        let (raw, told) = open(&files)?;
+        let (raw, warned) = open(&files)?;
         let changed = input != fixture::file(original, path);
         let checked = fixture::generation_of(path).is_some() || name == ROWS;
-        // Other forms of the same list of sums are as good.
+        // Other formats of the same list of sums are allowed.
         let is_list = path.ends_with("SHA256SUMS");
-        if raw == Taken::Accepted && changed && checked && !told && !is_list {
+        if raw == Taken::Accepted && changed && checked && !warned && !is_list {
             return Err(format!("{path}: a change passes the checksum"));
         }
         match fixture::generation_of(path) {
@@ -86,7 +86,8 @@ impl Target for State {
     }
 }
 
-/// Opens a state, reads its run and takes more rows; whether something was said about damage.
+/// Opens a state, reads its run and adds rows; also returns whether there was a warning about
+/// corrupted files.
 fn open(files: &fixture::Files) -> Result<(Taken, bool), String> {
     let folder = scratch::folder("case-state", files)?;
     if let Ok(mut run) = Run::read(&folder) {
@@ -95,7 +96,7 @@ fn open(files: &fixture::Files) -> Result<(Taken, bool), String> {
     let Ok(Some(mut stream)) = Stream::open(&folder) else {
         return Ok((Taken::Refused, true));
     };
-    let told = !stream.notices().is_empty();
+    let warned = !stream.diagnostics().is_empty();
     let _ = stream.history();
     let more = scratch::file("more.csv", more_rows().as_bytes())?;
     let feed = Feed {
@@ -107,10 +108,10 @@ fn open(files: &fixture::Files) -> Result<(Taken, bool), String> {
         Ok(_) => Taken::Accepted,
         Err(_) => Taken::Refused,
     };
-    Ok((taken, told))
+    Ok((taken, warned))
 }
 
-/// Rows with a category that is new.
+/// Rows with a new category.
 fn more_rows() -> &'static str {
     static MADE: OnceLock<String> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -120,7 +121,7 @@ fn more_rows() -> &'static str {
     })
 }
 
-/// Stored rows: the same bytes again, or refused.
+/// Stored rows: rejected, or written as the same bytes.
 pub(super) struct Rows;
 
 impl Target for Rows {
@@ -144,7 +145,7 @@ impl Target for Rows {
             return Ok(Taken::Refused);
         };
         if rows.to_bytes() != sealed {
-            return Err("the rows are written as other bytes".into());
+            return Err("the rows are written as different bytes".into());
         }
         let encoding = &fixture::run().encoding;
         let _ = rows.datasets(&encoding.schema());

@@ -1,4 +1,4 @@
-//! Tables as text: CSV, plain and packed, read at once and while it arrives.
+//! Tables as text: CSV, plain and compressed, read at once and while it arrives.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -28,7 +28,7 @@ const WORDS: &[&str] = &[
     "2021-01-31",
 ];
 
-/// A pool of so many threads: 1 or 4.
+/// A pool of four threads if `many`, otherwise of one.
 pub(super) fn pool(many: bool) -> &'static ThreadPool {
     static POOLS: [OnceLock<ThreadPool>; 2] = [const { OnceLock::new() }; 2];
     POOLS[usize::from(many)].get_or_init(|| {
@@ -38,7 +38,7 @@ pub(super) fn pool(many: bool) -> &'static ThreadPool {
     })
 }
 
-/// Whether two columns hold the same, bit by bit.
+/// Whether two columns are equal, bit by bit.
 fn same_column(a: &Column, b: &Column) -> bool {
     let values = match (&a.values, &b.values) {
         (Values::Numeric(a), Values::Numeric(b)) => {
@@ -52,7 +52,7 @@ fn same_column(a: &Column, b: &Column) -> bool {
     values && a.name == b.name && a.n_missing == b.n_missing && a.date == b.date
 }
 
-/// Where two ways to read the same table disagree.
+/// The first difference between two results of reading the same table.
 pub(super) fn difference(
     ways: &str,
     a: &Result<Table, String>,
@@ -70,8 +70,8 @@ pub(super) fn difference(
             }
         }
         (Err(a), Err(b)) if a == b => return None,
-        (Ok(_), Err(e)) => format!("the second is refused: {e}"),
-        (Err(e), Ok(_)) => format!("the first is refused: {e}"),
+        (Ok(_), Err(e)) => format!("the second is rejected: {e}"),
+        (Err(e), Ok(_)) => format!("the first is rejected: {e}"),
         (Err(a), Err(b)) => format!("{a} | {b}"),
     };
     let mut problem: String = problem.chars().take(600).collect();
@@ -90,9 +90,9 @@ fn unnamed(message: &str, file: &str) -> String {
     message.replace(fairfront_data::file_name(file), "FILE")
 }
 
-/// What the commands do with a table.
+/// Uses a table as the commands do.
 pub(super) fn use_table(file: &str) {
-    // Errors are as good as results here.
+    // Errors are allowed here.
     let options = ReadOptions::default();
     if let Ok(prepared) = Prepared::from_files(&[file.to_owned()], &fixture::spec(), options) {
         let _ = Inspection::new(&prepared);
@@ -121,7 +121,7 @@ fn taken<T>(result: &Result<T, String>) -> Taken {
     }
 }
 
-/// CSV: on one thread, on four, packed, and while it arrives.
+/// CSV: on one thread, on four, compressed, and while it arrives.
 pub(super) struct Csv;
 
 impl Target for Csv {
@@ -142,7 +142,8 @@ impl Target for Csv {
         10
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
-        // Packed files and Parquet are told by their first bytes, and have targets of their own.
+        // Compressed files and Parquet are recognized by their first bytes and have their own
+        // targets.
         if input.starts_with(&[0x1f, 0x8b]) || input.starts_with(b"PAR1") {
             return Ok(Taken::Refused);
         }
@@ -156,10 +157,10 @@ impl Target for Csv {
         if let Some(problem) = difference("one thread and four", &one, &many) {
             return Err(problem);
         }
-        if let Some(problem) = difference("plain and packed", &one, &read(&packed, true)) {
+        if let Some(problem) = difference("plain and compressed", &one, &read(&packed, true)) {
             return Err(problem);
         }
-        // A last line without an end may still grow, and says nothing about the separator then.
+        // A last line without a line end may still grow, so it does not determine the separator.
         if let Ok(table) = &one
             && input.ends_with(b"\n")
         {
@@ -176,13 +177,13 @@ impl Target for Csv {
     }
 }
 
-/// The records of a text that can be used, counted.
+/// The number of valid records of a text.
 pub(super) fn arrived(input: &[u8]) -> Result<usize, String> {
     let records = all_records(input, usize::MAX)?;
     Ok(records.1.iter().filter(|r| r.fields.is_ok()).count())
 }
 
-/// A reader that gives a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Trickle<'a> {
     rest: &'a [u8],
     most: usize,
@@ -210,7 +211,7 @@ fn all_records(input: &[u8], most: usize) -> Result<(Vec<String>, Vec<RawRecord>
     Ok((records.columns().to_vec(), all))
 }
 
-/// CSV that arrives in pieces: the same records however it is cut, and when reading is resumed.
+/// CSV that arrives in pieces: the records do not depend on the cuts or on resuming.
 pub(super) struct Records;
 
 impl Target for Records {
@@ -230,7 +231,7 @@ impl Target for Records {
         let whole = all_records(input, usize::MAX);
         for most in [1, 7] {
             if all_records(input, most) != whole {
-                return Err(format!("pieces of {most} bytes give other records"));
+                return Err(format!("pieces of {most} bytes give different records"));
             }
         }
         let Ok((columns, records)) = whole else {
@@ -243,20 +244,20 @@ impl Target for Records {
     }
 }
 
-/// Reads half of the records, then the others from the position that is left.
+/// Reads half of the records, then the others from the stored position.
 fn resumed(input: &[u8], columns: &[String], all: &[RawRecord]) -> Result<(), String> {
     let options = ReadOptions::default();
-    let said = |e: fairfront_data::Error| e.to_string();
+    let message = |e: fairfront_data::Error| e.to_string();
     let mut first = Cut::new("FILE", input, &options);
     for _ in 0..all.len() / 2 {
-        first.rest().map_err(said)?;
+        first.rest().map_err(message)?;
     }
     let mut second = Cut::new("FILE", input, &options);
     second
         .resume(&first.position())
-        .map_err(|e| format!("a position of its own is refused: {e}"))?;
+        .map_err(|e| format!("its own position is rejected: {e}"))?;
     let mut rest = Vec::new();
-    while let Some(record) = second.rest().map_err(said)? {
+    while let Some(record) = second.rest().map_err(message)? {
         rest.push(record);
     }
     let expected = &all[all.len() / 2..];
@@ -269,7 +270,7 @@ fn resumed(input: &[u8], columns: &[String], all: &[RawRecord]) -> Result<(), St
     }
 }
 
-/// Packed CSV: the table of the text inside, or refused.
+/// Compressed CSV: rejected, or the table of the text inside.
 pub(super) struct Gzip;
 
 impl Target for Gzip {
@@ -309,9 +310,9 @@ impl Target for Gzip {
         if table.is_ok() {
             let mut text = Vec::new();
             let inside = MultiGzDecoder::new(input).read_to_end(&mut text);
-            inside.map_err(|e| format!("a damaged file is accepted ({e})"))?;
+            inside.map_err(|e| format!("a corrupted file is accepted ({e})"))?;
             let plain = scratch::file("case.csv", &text)?;
-            if let Some(problem) = difference("packed and plain", &table, &read(&plain, true)) {
+            if let Some(problem) = difference("compressed and plain", &table, &read(&plain, true)) {
                 return Err(problem);
             }
         }

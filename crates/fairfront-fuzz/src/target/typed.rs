@@ -36,7 +36,7 @@ const WORDS: &[&str] = &[
     "objective",
     "solver",
     "preset",
-    "points",
+    "models",
     "set",
     "polish",
     "front-in",
@@ -64,7 +64,7 @@ const WORDS: &[&str] = &[
     "tab",
 ];
 
-/// A TOML file: written again, it says the same.
+/// A TOML file: written again, it has the same meaning.
 pub(super) struct Toml;
 
 impl Target for Toml {
@@ -76,7 +76,7 @@ impl Target for Toml {
             sensitive = [\"sex\", \"sex:race\"]\nbins = \"age=25,45\"\nmin-group = 20\ndrop = \"id,fnlwgt\"\n\
             type = [\"zip=categorical\"]\nmerge = [\"job=office:clerk,*\"]\nmissing = [\"drop\", \"job=category\"]\n\
             split = \"50/10/20/20\"\nseed = 7\nseparator = \";\"\ndecimal = \",\"\n\n[fit]\n\
-            objective = [\"log_loss\", \"disparate_impact(sex)\"]\nsolver = \"trace\"\npoints = 50\n\
+            objective = [\"log_loss\", \"score_covariance(sex)\"]\nsolver = \"trace\"\nmodels = 50\n\
             set = \"tolerance=1e-4\"\npolish = true\nfront-in = \"measures\"\nrequire = [\"accuracy >= 80%\"]\n\
             confidence = \"0.9\"\nbest = \"accuracy\"\npenalty = 0.01\nmax-seconds = 10\n";
         let short = "target = \"y\"\npositive = 1\n[fit]\npenalty = \"auto\"\n";
@@ -99,12 +99,12 @@ impl Target for Toml {
         match settings::of_toml(&written) {
             Ok(again) if again == written => Ok(Taken::Accepted),
             Ok(again) => Err(format!("{written:?} is read as {again:?}")),
-            Err(error) => Err(format!("{written:?} is refused: {error}")),
+            Err(error) => Err(format!("{written:?} is rejected: {error}")),
         }
     }
 }
 
-/// Arguments, one per line: the same description again, and whole messages.
+/// Arguments, one per line: the description is repeatable, and errors have messages.
 pub(super) struct Arguments;
 
 impl Target for Arguments {
@@ -117,7 +117,7 @@ impl Target for Arguments {
             "fit\ndemo(rows=500)\n--out\nr\n--objective\nerror_rate(fp=2)\n--objective\ndemographic_parity(sex)",
             "fit\nt.csv\n--out\nr\n--target\ny\n--type\nzip=categorical\n--bins\nage=25,45\n--merge\njob=a:b,*\n--sensitive\nage",
             "fit\nt.csv\n--out\nr\n--target\ny\n--missing\njob=drop\n--split\ncolumn:part\n--penalty\n0.1\n--sensitive\ns",
-            "fit\nt.csv\n--out\nr\n--target\ny\n--sensitive\ns\n--set\ntolerance=1e-5\n--solver\ntrace\n--points\n9",
+            "fit\nt.csv\n--out\nr\n--target\ny\n--sensitive\ns\n--set\ntolerance=1e-5\n--solver\ntrace\n--models\n9",
             "select\nrun\n--require\naccuracy >= 80%\n--confidence\n0.9\n--best\nvalidation.log_loss",
             "select\nrun\n--weights\nerror_rate=0.7,demographic_parity(sex)=0.3",
             "tune\ndemo\n--try\npenalty=0.1,auto\n--try\nbatches=80*1.02;200*1.02\n--most\n3",
@@ -138,7 +138,7 @@ impl Target for Arguments {
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let text = String::from_utf8_lossy(input);
-        // A file named by an argument would be read.
+        // This argument would read a file.
         if text.contains("--config") {
             return Ok(Taken::Refused);
         }
@@ -151,7 +151,7 @@ impl Target for Arguments {
                 Ok(Taken::Accepted)
             }
             Ok(described) => Err(format!(
-                "the same arguments give other settings: {described}"
+                "the same arguments give different settings: {described}"
             )),
             Err(message) if message.trim().is_empty() => Err("an error without a message".into()),
             Err(_) => Ok(Taken::Refused),

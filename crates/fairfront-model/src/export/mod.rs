@@ -1,4 +1,4 @@
-//! A model in formats that other programs read: from raw columns to scores and decisions.
+//! Exports a model for other programs, from raw columns to scores and decisions.
 
 mod onnx;
 mod proto;
@@ -25,7 +25,7 @@ pub enum ExportFormat {
 }
 
 impl Model {
-    /// The model in a format for other programs.
+    /// Exports the model in a format for other programs.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, Error> {
         let text = match format {
             ExportFormat::Onnx => return onnx::write(self),
@@ -35,15 +35,15 @@ impl Model {
         Ok(text.into_bytes())
     }
 
-    /// What the model is, for a person who finds the exported file.
+    /// A description of the model for readers of the exported file.
     fn title(&self) -> String {
         let from = &self.provenance;
         let positive = self.encoding.target.as_ref();
         let positive = positive.map(|t| format!("; 1 is {}", t.condition()));
         format!(
-            "point {} of the {} of {}, fitted on {} by fairfront {}{}",
-            from.point,
-            from.points,
+            "model {} of the {} in {}, fitted on {} by fairfront {}{}",
+            from.model_id,
+            from.models,
             from.run,
             from.source,
             from.program,
@@ -53,38 +53,38 @@ impl Model {
     }
 }
 
-/// What a model adds up: the intercept, then these in order.
+/// The terms that a model adds to the intercept, in order.
 struct Terms<'a> {
     numbers: Vec<NumberTerm<'a>>,
     categories: Vec<CategoryTerm<'a>>,
 }
 
-/// What a numeric column adds.
+/// The term of a numeric column.
 struct NumberTerm<'a> {
     rule: &'a NumericRule,
-    /// By this the scaled value is multiplied.
+    /// Multiplied by the scaled value.
     coefficient: f64,
-    /// What a missing value adds on top of that of the mean.
+    /// Added for a missing value, in addition to the term of the mean.
     indicator: Option<f64>,
 }
 
-/// What a categorical column adds: the coefficient at an index that its text says.
+/// The term of a categorical column: the coefficient at the index of its string.
 struct CategoryTerm<'a> {
     column: &'a str,
-    /// Of the levels; the last one is 0, for texts that add nothing.
+    /// Coefficients of the categories; the last one is 0, for strings that add nothing.
     coefficients: Vec<f64>,
-    /// Indices of texts.
+    /// Indices of strings.
     named: Vec<(&'a str, usize)>,
     /// The index of missing values.
     missing: usize,
-    /// The index of all other texts.
+    /// The index of all other strings.
     unnamed: usize,
 }
 
 impl<'a> Terms<'a> {
     fn of(model: &'a Model) -> Self {
         let mut coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
-        // The model was checked: there is a coefficient for every feature.
+        // `Model::check` ensures that every feature has a coefficient.
         let mut next = || coefficients.next().unwrap_or_default();
         let numbers = model.encoding.numeric.iter().map(|rule| NumberTerm {
             rule,
@@ -93,7 +93,12 @@ impl<'a> Terms<'a> {
         });
         let numbers = numbers.collect();
         let categories = model.encoding.categorical.iter().map(|rule| {
-            let coefficients = rule.levels.iter().map(|_| next()).chain([0.0]).collect();
+            let coefficients = rule
+                .categories
+                .iter()
+                .map(|_| next())
+                .chain([0.0])
+                .collect();
             CategoryTerm::new(rule, coefficients, &model.reading)
         });
         Self {
@@ -108,7 +113,7 @@ impl<'a> Terms<'a> {
         numbers.chain(categories).collect()
     }
 
-    /// A name for a result: another where a column is called so.
+    /// The name of a result, or a different name if a column already has it.
     fn result(&self, name: &str) -> String {
         let columns = self.columns();
         let mut name = name.to_owned();
@@ -121,34 +126,35 @@ impl<'a> Terms<'a> {
 
 impl<'a> CategoryTerm<'a> {
     fn new(rule: &'a CategoricalRule, coefficients: Vec<f64>, reading: &Reading) -> Self {
-        let index = |level: Option<u32>| level.map_or(rule.levels.len(), |at| at as usize);
-        let unnamed = index(rule.unnamed_level());
+        let index =
+            |category: Option<u32>| category.map_or(rule.categories.len(), |at| at as usize);
+        let unnamed = index(rule.unnamed_category());
         let named = rule.named().into_iter();
         let named = named.filter(|text| !reading.is_missing(text));
-        let named = named.map(|text| (text, index(rule.level(Some(text)))));
+        let named = named.map(|text| (text, index(rule.category(Some(text)))));
         Self {
             column: &rule.column,
             named: named.filter(|(_, index)| *index != unnamed).collect(),
-            missing: index(rule.level(None)),
+            missing: index(rule.category(None)),
             unnamed,
             coefficients,
         }
     }
 }
 
-/// The texts that stand for a missing value beside the empty one.
-fn missing_texts(reading: &Reading) -> Vec<&str> {
-    let texts = reading.missing_values.iter().map(|text| text.trim());
-    texts.filter(|text| !text.is_empty()).collect()
+/// The strings that stand for a missing value, in addition to the empty string.
+fn missing_strings(reading: &Reading) -> Vec<&str> {
+    let strings = reading.missing_values.iter().map(|text| text.trim());
+    strings.filter(|text| !text.is_empty()).collect()
 }
 
-/// Texts with more letters than this are spelled in few ways.
+/// Strings with more letters than this get only a few spellings.
 const MOST_LETTERS: usize = 10;
 
-/// All ways to spell texts in upper and lower case, for programs that can only compare exactly; long ones
-/// as they are, in lower case, in upper case, and with a capital at the front.
-fn spellings(texts: &[&str]) -> BTreeSet<String> {
-    texts.iter().flat_map(|text| spelled(text)).collect()
+/// All spellings of strings in uppercase and lowercase, for programs that only compare exactly. Long
+/// strings get four: unchanged, lowercase, uppercase, and capitalized.
+fn spellings(strings: &[&str]) -> BTreeSet<String> {
+    strings.iter().flat_map(|text| spelled(text)).collect()
 }
 
 fn spelled(text: &str) -> Vec<String> {

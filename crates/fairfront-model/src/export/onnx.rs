@@ -1,5 +1,5 @@
-//! A graph for ONNX runtimes: raw columns in, decisions out, doubles all the way, added up in the order
-//! of our own kernels.
+//! A graph for ONNX runtimes, from raw columns to decisions. It uses doubles throughout, and adds terms in
+//! the same order as our own kernels.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::proto::{
     Attribute, DOUBLE, Graph, INT64, Model as Proto, Node, OperatorSet, Property, STRING, Tensor,
     ValueInfo,
 };
-use super::{CategoryTerm, NumberTerm, Terms, missing_texts, spellings};
+use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
 use crate::{Error, Model};
 
-/// Old enough for every runtime in use, new enough for doubles in all operators that are needed.
+/// Old enough for every runtime in use, and new enough for doubles in all required operators.
 const IR_VERSION: i64 = 7;
 const OPERATORS: [(&str, i64); 2] = [("", 13), (ML, 2)];
 const ML: &str = "ai.onnx.ml";
@@ -21,11 +21,12 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     let terms = Terms::of(model);
     let columns = terms.columns();
     if columns.is_empty() {
-        let problem = "a graph needs columns and this model reads none; choose another format";
+        let problem = "an ONNX graph needs columns, but this model does not read any; choose another \
+                       format";
         return Err(Error::Data(problem.into()));
     }
     if columns.contains("") {
-        let problem = "a graph needs a name for each column and a column of this model has none; \
+        let problem = "an ONNX graph needs a name for each column, but a column of this model has none; \
                        name it and fit again, or choose another format";
         return Err(Error::Data(problem.into()));
     }
@@ -38,13 +39,13 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
         names: 0,
     };
     let missing_numbers = model.reading.missing_numbers();
-    let missing_texts = spellings(&missing_texts(&model.reading));
+    let missing_strings = spellings(&missing_strings(&model.reading));
     let mut sum = builder.double(model.intercept);
     for term in &terms.numbers {
         sum = builder.number(&sum, term, &missing_numbers);
     }
     for term in &terms.categories {
-        sum = builder.category(&sum, term, &missing_texts);
+        sum = builder.category(&sum, term, &missing_strings);
     }
     builder.results(model, &terms, &sum);
     let program = env!("CARGO_PKG_VERSION");
@@ -75,8 +76,8 @@ fn properties(model: &Model) -> Vec<Property> {
             model.calibration.intercept.to_string(),
         ),
         ("run", from.run.clone()),
-        ("point", from.point.to_string()),
-        ("points", from.points.to_string()),
+        ("model_id", from.model_id.to_string()),
+        ("models", from.models.to_string()),
         ("source", from.source.clone()),
         ("program", from.program.clone()),
         ("solver", from.solver.clone()),
@@ -96,7 +97,7 @@ fn properties(model: &Model) -> Vec<Property> {
     properties.into_iter().map(property).collect()
 }
 
-/// A graph while it grows. Values that are no columns are called `#1`, `#2`, …
+/// A graph under construction. Values that are not columns are called `#1`, `#2`, …
 struct Builder<'a> {
     graph: Graph,
     columns: BTreeSet<&'a str>,
@@ -131,7 +132,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds a node and names its result.
+    /// Adds a node, and returns the name of its result.
     fn node(&mut self, op: &str, input: &[&str]) -> String {
         let name = self.name();
         self.push(op, input, &name, Vec::new());
@@ -149,7 +150,7 @@ impl Builder<'_> {
         });
     }
 
-    /// `sum` and what a numeric column adds to it.
+    /// Adds the term of a numeric column to `sum`.
     fn number(&mut self, sum: &str, term: &NumberTerm, missing_numbers: &[f64]) -> String {
         let rule = term.rule;
         let about = match rule.date {
@@ -167,8 +168,8 @@ impl Builder<'_> {
         let [mean, shift, factor, coefficient] =
             [rule.mean, rule.shift, rule.factor, term.coefficient].map(|n| self.double(n));
         let present = self.node("Where", &[&missing, &mean, &rule.column]);
-        let centred = self.node("Sub", &[&present, &shift]);
-        let scaled = self.node("Div", &[&centred, &factor]);
+        let centered = self.node("Sub", &[&present, &shift]);
+        let scaled = self.node("Div", &[&centered, &factor]);
         let product = self.node("Mul", &[&scaled, &coefficient]);
         let sum = self.node("Add", &[sum, &product]);
         let Some(indicator) = term.indicator else {
@@ -179,24 +180,24 @@ impl Builder<'_> {
         self.node("Add", &[&sum, &added])
     }
 
-    /// `sum` and what a categorical column adds to it.
+    /// Adds the term of a categorical column to `sum`.
     fn category(
         &mut self,
         sum: &str,
         term: &CategoryTerm,
-        missing_texts: &BTreeSet<String>,
+        missing_strings: &BTreeSet<String>,
     ) -> String {
-        let about = "texts without spaces around them; the empty one is missing";
+        let about = "strings without surrounding spaces; an empty string is missing";
         let input = ValueInfo::rows(term.column, STRING, Some(1), about);
         self.graph.input.push(input);
         let named = term.named.iter();
-        let mut texts: Vec<(String, usize)> = named.map(|(t, i)| ((*t).to_owned(), *i)).collect();
-        texts.push((String::new(), term.missing));
+        let mut strings: Vec<(String, usize)> = named.map(|(t, i)| ((*t).to_owned(), *i)).collect();
+        strings.push((String::new(), term.missing));
         if term.missing != term.unnamed {
-            let missing = missing_texts.iter();
-            texts.extend(missing.map(|text| (text.clone(), term.missing)));
+            let missing = missing_strings.iter();
+            strings.extend(missing.map(|text| (text.clone(), term.missing)));
         }
-        let (keys, values) = texts.into_iter().map(|(t, i)| (t, i as i64)).unzip();
+        let (keys, values) = strings.into_iter().map(|(t, i)| (t, i as i64)).unzip();
         let attributes = vec![
             Attribute::strings("keys_strings", keys),
             Attribute::ints("values_int64s", values),
@@ -234,7 +235,7 @@ impl Builder<'_> {
             [model.calibration.slope, model.calibration.intercept].map(|n| self.double(n));
         let scaled = self.node("Mul", &[&slope, sum]);
         let odds = self.node("Add", &[&scaled, &intercept]);
-        // 1 / (1 + exp(∓odds)) for each, so that small probabilities keep their digits.
+        // Compute 1 / (1 + exp(∓odds)) for each, so that small probabilities keep their digits.
         let minus = self.node("Neg", &[&odds]);
         let one = self.double(1.0);
         let [negative, positive] = [odds.as_str(), minus.as_str()].map(|exponent| {
@@ -255,13 +256,13 @@ impl Builder<'_> {
                 &label,
                 INT64,
                 None,
-                "1 where the score is at least the threshold",
+                "1 if the score is at least the threshold",
             ),
             ValueInfo::rows(
                 &probabilities,
                 DOUBLE,
                 Some(2),
-                "of the negative and the positive value",
+                "probabilities of the negative and the positive value",
             ),
             ValueInfo::rows(&score, DOUBLE, None, "the score"),
         ];

@@ -1,5 +1,5 @@
-//! The part of the ONNX format that is needed here: messages and field numbers of its public
-//! specification, `onnx.proto`.
+//! The required part of the ONNX format: messages and field numbers of its public specification,
+//! `onnx.proto`.
 
 use prost::Message;
 
@@ -108,7 +108,7 @@ impl Attribute {
     }
 }
 
-/// Types of the elements of a tensor.
+/// Element types of a tensor.
 pub(super) const INT64: i32 = 7;
 pub(super) const STRING: i32 = 8;
 pub(super) const DOUBLE: i32 = 11;
@@ -138,7 +138,7 @@ pub(super) struct ValueInfo {
 }
 
 impl ValueInfo {
-    /// A tensor with as many rows as the batch; one of vectors where `width` is given.
+    /// A tensor with as many rows as the batch; its rows are vectors if `width` is given.
     pub(super) fn rows(name: &str, elem_type: i32, width: Option<i64>, about: &str) -> Self {
         let mut dim = vec![Dimension {
             value: None,

@@ -1,5 +1,5 @@
-//! A SELECT statement that scores the rows of a table, in the SQL that `SQLite`, `DuckDB` and
-//! `PostgreSQL` share.
+//! A SELECT statement that scores the rows of a table, in the SQL that `SQLite`, `DuckDB` and `PostgreSQL`
+//! share.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,49 +7,53 @@ use std::fmt::Write as _;
 use fairfront_core::{Calibration, say};
 use fairfront_data::setting::DATE_PARTS;
 
-use super::{CategoryTerm, NumberTerm, Terms, missing_texts, spellings};
+use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
 use crate::{Error, Model};
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
     let terms = Terms::of(model);
     let columns = terms.columns();
     if columns.contains("") {
-        let problem = "SQL needs a name for each column; one of this model has none";
+        let problem = "SQL needs a name for each column, but a column of this model has none; name it \
+                       and fit again, or choose another format";
         return Err(Error::Data(problem.into()));
     }
     if let Some(term) = terms.numbers.iter().find(|term| term.rule.date.is_some()) {
         let problem = format!(
-            "column {:?} holds dates, and the databases have no common way to make numbers of them; \
-             store days since 1970-01-01 in a numeric column and fit again, or choose another format",
+            "column {:?} contains dates, and the databases have no common way to convert them to \
+             numbers; store days since 1970-01-01 in a numeric column and fit again, or choose another \
+             format",
             term.rule.column
         );
         return Err(Error::data(problem));
     }
     if let Some(date) = model.encoding.date_parts.first() {
         let problem = say![
-            "column {date:?}: SQL cannot tell the weekday and the month of dates in all databases";
+            "column {date:?}: SQL cannot compute the weekday and month of dates in all databases";
             "fit again without ", DATE_PARTS;
             "choose another format"
         ];
         return Err(Error::data(problem));
     }
-    let texts = terms.categories.iter().flat_map(|term| &term.named);
-    let mut texts = texts.map(|(text, _)| text).chain(&columns);
-    if let Some(text) = texts.find(|text| text.contains('\0')) {
-        let problem = format!("SQL cannot say {text:?}, which has a character of value 0");
+    let strings = terms.categories.iter().flat_map(|term| &term.named);
+    let mut strings = strings.map(|(text, _)| text).chain(&columns);
+    if let Some(text) = strings.find(|text| text.contains('\0')) {
+        let problem = format!(
+            "SQL cannot represent {text:?}, which contains a NUL character; choose another format"
+        );
         return Err(Error::data(problem));
     }
 
     let missing_numbers: Vec<String> = (model.reading.missing_numbers().iter())
         .map(|number| literal(*number))
         .collect();
-    let missing_texts = missing_texts(&model.reading);
+    let missing_strings = missing_strings(&model.reading);
     let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(model.intercept));
     for term in &terms.numbers {
         number(&mut sum, term, &missing_numbers);
     }
     for term in &terms.categories {
-        category(&mut sum, term, &missing_texts);
+        category(&mut sum, term, &missing_strings);
     }
     let [score, probability, decision] =
         ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
@@ -64,7 +68,7 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         }
     };
     let title = model.title();
-    // Beyond 700, exp would leave the range of doubles, which is an error in PostgreSQL.
+    // Above 700, exp overflows, which is an error in PostgreSQL.
     Ok(format!(
         "-- {title}
 -- Put your table's name in place of input; the score alone is the expression before AS {score}.
@@ -120,15 +124,15 @@ fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
     }
 }
 
-fn category(sum: &mut String, term: &CategoryTerm, missing_texts: &[&str]) {
-    // Without the second argument, DuckDB would strip all spaces of Unicode, which belong to categories.
+fn category(sum: &mut String, term: &CategoryTerm, missing_strings: &[&str]) {
+    // Without the second argument, DuckDB would strip all Unicode spaces, which belong to categories.
     let column = format!("TRIM(CAST({} AS VARCHAR), ' ')", identifier(term.column));
     let added = |index: usize| literal(term.coefficients[index]);
     sum.push_str("    + CASE");
     if term.missing != term.unnamed {
-        // LOWER knows letters beyond ASCII in some programs, and not in others.
+        // LOWER supports letters beyond ASCII in some programs, but not in others.
         let (plain, other): (Vec<&str>, Vec<&str>) =
-            missing_texts.iter().partition(|text| text.is_ascii());
+            missing_strings.iter().partition(|text| text.is_ascii());
         let plain: BTreeSet<String> = (plain.iter().chain(&[""]))
             .map(|text| quoted(&text.to_lowercase()))
             .collect();
@@ -168,8 +172,8 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The shortest text that comes back as the same double; the exponent makes it one everywhere. In
-/// parentheses where it is negative, for two minus signs begin a comment.
+/// The shortest decimal that reads back as the same double. The exponent makes it a double everywhere.
+/// Negative numbers are in parentheses, because two minus signs start a comment.
 fn literal(value: f64) -> String {
     match value.is_sign_negative() {
         true => format!("({value:e})"),

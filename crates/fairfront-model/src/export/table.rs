@@ -1,6 +1,6 @@
 //! The coefficients as CSV, for people and spreadsheets.
 
-use fairfront_data::MISSING_LEVEL;
+use fairfront_data::MISSING_CATEGORY;
 
 use super::Terms;
 use crate::{Error, Model};
@@ -8,7 +8,7 @@ use crate::{Error, Model};
 const HEADER: [&str; 7] = [
     "feature",
     "column",
-    "level",
+    "category",
     "coefficient",
     "shift",
     "factor",
@@ -16,7 +16,8 @@ const HEADER: [&str; 7] = [
 ];
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
-    let failed = |e: &dyn std::fmt::Display| Error::data(format!("the table failed: {e}"));
+    let failed =
+        |e: &dyn std::fmt::Display| Error::data(format!("the table could not be written: {e}"));
     let mut out = csv::Writer::from_writer(Vec::new());
     for row in rows(model) {
         out.write_record(row).map_err(|e| failed(&e))?;
@@ -29,24 +30,29 @@ fn rows(model: &Model) -> Vec<[String; 7]> {
     let terms = Terms::of(model);
     let mut names = model.coefficients.0.iter().map(|(name, _)| name.clone());
     let mut rows = vec![HEADER.map(Into::into)];
-    let mut row = |column: &str, level: &str, coefficient: f64, scale: [String; 3]| {
+    let mut row = |column: &str, category: &str, coefficient: f64, scale: [String; 3]| {
         let feature = names.next().unwrap_or_default();
         let [shift, factor, mean] = scale;
         let coefficient = number(coefficient);
-        let (column, level) = (column.to_owned(), level.to_owned());
-        rows.push([feature, column, level, coefficient, shift, factor, mean]);
+        let (column, category) = (column.to_owned(), category.to_owned());
+        rows.push([feature, column, category, coefficient, shift, factor, mean]);
     };
     for term in &terms.numbers {
         let rule = term.rule;
         let scale = [rule.shift, rule.factor, rule.mean].map(number);
         row(&rule.column, "", term.coefficient, scale);
         if let Some(coefficient) = term.indicator {
-            row(&rule.column, MISSING_LEVEL, coefficient, Default::default());
+            row(
+                &rule.column,
+                MISSING_CATEGORY,
+                coefficient,
+                Default::default(),
+            );
         }
     }
     for (rule, term) in model.encoding.categorical.iter().zip(&terms.categories) {
-        for (level, coefficient) in rule.levels.iter().zip(&term.coefficients) {
-            row(&rule.column, level, *coefficient, Default::default());
+        for (category, coefficient) in rule.categories.iter().zip(&term.coefficients) {
+            row(&rule.column, category, *coefficient, Default::default());
         }
     }
     for (name, value) in [
@@ -62,7 +68,7 @@ fn rows(model: &Model) -> Vec<[String; 7]> {
     rows
 }
 
-/// The shortest text that comes back as the same number.
+/// The shortest decimal that reads back as the same number.
 fn number(value: f64) -> String {
     format!("{value:?}")
 }

@@ -12,7 +12,7 @@ fn model() -> Model {
 }
 
 #[test]
-fn spellings_are_all_there_is() {
+fn spellings_are_complete() {
     let all = |text: &str| spellings(&[text]).into_iter().collect::<Vec<_>>();
     assert_eq!(all("n/A"), ["N/A", "N/a", "n/A", "n/a"]);
     assert_eq!(all("?"), ["?"]);
@@ -31,13 +31,13 @@ fn spellings_are_all_there_is() {
 }
 
 #[test]
-fn texts_become_indices_as_the_encoding_says() {
+fn strings_become_the_indices_of_the_encoding() {
     let model = model();
     let terms = Terms::of(&model);
     let [job, town] = terms.categories.as_slice() else {
         panic!("two columns");
     };
-    // What is pooled, called other, missing or unseen is one and the same: nothing to name.
+    // Pooled, *other*, missing and unseen categories are the same, so none needs a name.
     assert_eq!(
         job.named,
         [("clerk", 0), ("nurse", 1), ("registered nurse", 1)]
@@ -54,30 +54,30 @@ fn texts_become_indices_as_the_encoding_says() {
 }
 
 #[test]
-fn only_a_later_version_needs_a_newer_program() {
-    let refused = |version: &str| {
+fn only_a_later_version_needs_an_upgrade() {
+    let rejected = |version: &str| {
         let text = MODEL.replacen("\"version\": 1", &format!("\"version\": {version}"), 1);
         Model::from_json(&text).expect_err("a version").to_string()
     };
-    assert!(refused("2").ends_with("reads version 1; use a newer fairfront"));
-    assert!(refused("0").ends_with("reads version 1; select the model again"));
+    assert!(rejected("2").ends_with("not supported, only version 1; upgrade fairfront"));
+    assert!(rejected("0").ends_with("not supported, only version 1; select the model again"));
 }
 
 #[test]
-fn a_graph_needs_named_columns() {
-    let refused = |model: &Model| onnx::write(model).expect_err("no graph").to_string();
+fn graph_needs_named_columns() {
+    let rejected = |model: &Model| onnx::write(model).expect_err("no graph").to_string();
     let mut none = model();
     none.encoding.numeric.clear();
     none.encoding.categorical.clear();
     none.coefficients.0.clear();
-    assert!(refused(&none).contains("this model reads none"));
+    assert!(rejected(&none).contains("this model does not read any"));
     let mut unnamed = model();
     unnamed.encoding.numeric[0].column.clear();
-    assert!(refused(&unnamed).contains("a column of this model has none"));
+    assert!(rejected(&unnamed).contains("a column of this model has none"));
 }
 
 #[test]
-fn results_give_way_to_columns() {
+fn results_are_renamed_if_a_column_has_their_name() {
     let text = reseal(&MODEL.replace("\"pay\"", "\"Score\""));
     let model = Model::from_json(&text).expect("a model");
     let terms = Terms::of(&model);
@@ -86,7 +86,7 @@ fn results_give_way_to_columns() {
 }
 
 #[test]
-fn graphs_come_back() {
+fn graphs_are_read_back() {
     let bytes = model().export(ExportFormat::Onnx).expect("a graph");
     let proto = proto::Model::decode(bytes.as_slice()).expect("a graph");
     let graph = proto.graph.expect("a graph");
@@ -95,7 +95,8 @@ fn graphs_come_back() {
     assert_eq!(proto.doc_string, model().title());
 }
 
-/// Whatever is accepted can be exported, or is refused with a reason. With another checksum it is refused.
+/// Every accepted model can be exported, or is rejected with a reason. With a wrong checksum it is
+/// rejected.
 fn try_out(text: &str) {
     if let Ok(model) = Model::from_json(text) {
         assert_eq!(Ok(model), Model::from_json(MODEL), "{text}");
@@ -109,7 +110,7 @@ fn try_out(text: &str) {
     }
 }
 
-/// The places of all values of a document, as pointers.
+/// The places of all values of a document, as JSON pointers.
 fn places(value: &serde_json::Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
     let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
@@ -135,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cut_or_changed_byte_panics(at in 0..MODEL.len(), with in prop::option::of(0_u8..128)) {
+    fn no_truncated_or_changed_bytes_panic(at in 0..MODEL.len(), with in prop::option::of(0_u8..128)) {
         let mut bytes = MODEL.as_bytes().to_vec();
         match with {
             Some(with) => bytes[at] = with,
@@ -167,18 +168,18 @@ proptest! {
     }
 
     #[test]
-    fn any_names_and_levels_are_exported(
+    fn any_names_and_categories_are_exported(
         column in "\\PC{1,8}|[\"'\\\\\n;-]{1,4}",
-        level in "\\PC{0,8}|[\"'\\\\\n;-]{1,4}",
+        category in "\\PC{0,8}|[\"'\\\\\n;-]{1,4}",
         missing in ".{0,14}",
         number in any::<f64>().prop_filter("finite", |n| n.is_finite()),
     ) {
         let mut model = model();
         prop_assume!(!["age", "pay", "job"].contains(&column.as_str()));
-        prop_assume!(!["Rome", "(missing)"].contains(&level.as_str()));
+        prop_assume!(!["Rome", "(missing)"].contains(&category.as_str()));
         let rule = &mut model.encoding.categorical[1];
         rule.column.clone_from(&column);
-        rule.levels[0].clone_from(&level);
+        rule.categories[0].clone_from(&category);
         model.reading.missing_values.push(missing);
         model.intercept = number;
         let names = model.encoding.schema().feature_names();

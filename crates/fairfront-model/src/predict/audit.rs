@@ -1,4 +1,4 @@
-//! Decisions compared with the labels, by group.
+//! Compares decisions with the labels, by group.
 
 use fairfront_core::{Attribute, Calibration, Confusion, Measures, Name, UNKNOWN_GROUP, say};
 use fairfront_data::setting::{TARGET, WEIGHT};
@@ -10,46 +10,46 @@ use serde::Serialize;
 use crate::setting::AUDIT;
 use crate::{Error, Model};
 
-/// How a model decides on rows whose labels and groups are known.
+/// The decisions of a model on rows with known labels and groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Audit {
     /// The target and its positive value.
     pub target: String,
     /// The values that count as positive.
     pub positive: String,
-    /// When a label is positive, as a person reads it.
+    /// The condition for a positive label, in readable form.
     #[serde(skip)]
     pub condition: String,
-    /// The column of weights, where counts are sums of weights.
+    /// The weight column, if counts are sums of weights.
     pub weight: Option<String>,
-    /// Over all rows with a label.
+    /// Rates over all rows with a label.
     pub overall: AuditedGroup,
     /// Mean log loss of the probabilities; `None` without rows.
     pub log_loss: Option<f64>,
     /// Each sensitive attribute.
     pub attributes: Vec<AuditedAttribute>,
-    /// Rows that could not be judged.
+    /// Rows that could not be compared.
     pub unknown: Unknown,
 }
 
-/// Rows that could not be judged.
+/// Rows that could not be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unknown {
-    /// Rows without a label, which count nowhere.
+    /// Rows without a label, which are ignored.
     pub label: usize,
-    /// Rows with a label whose group is missing or was not there in training, by attribute; they
-    /// count over all rows only.
+    /// Rows with a label whose group is missing or did not occur in training, by attribute. They count only
+    /// in the overall figures.
     pub group: Ordered<usize>,
 }
 
-/// The groups of a sensitive attribute side by side; `None` where the rows cannot give a number.
+/// The groups of a sensitive attribute, and their differences; `None` if the rows do not define a number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditedAttribute {
     /// The attribute.
     pub name: String,
     /// Its groups.
     pub groups: Ordered<AuditedGroup>,
-    /// Groups that had too few training rows for one of the comparisons below or for all of them.
+    /// Groups that had too few training rows for one or all of the comparisons below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Largest minus smallest selection rate.
@@ -60,24 +60,24 @@ pub struct AuditedAttribute {
     pub equal_opportunity_difference: Option<f64>,
     /// Largest minus smallest false positive rate.
     pub false_positive_rate_difference: Option<f64>,
-    /// The larger of the two before.
+    /// The larger of the two differences above.
     pub equalized_odds_difference: Option<f64>,
 }
 
-/// Rates of some rows; `None` where there is nothing to divide by.
+/// Rates of some rows; `None` if the denominator is zero.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditedGroup {
     /// Rows, or the sum of their weights.
     pub count: f64,
-    /// Share of positives.
+    /// Share of rows labeled positive.
     pub positive_rate: Option<f64>,
-    /// Share of those decided for.
+    /// Share of selected rows.
     pub selection_rate: Option<f64>,
-    /// Share of those decided against among the positives.
+    /// Share of rows not selected among those labeled positive.
     pub false_negative_rate: Option<f64>,
-    /// Share of those decided for among the negatives.
+    /// Share of selected rows among those labeled negative.
     pub false_positive_rate: Option<f64>,
-    /// Share of right decisions.
+    /// Share of correct decisions.
     pub accuracy: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl AuditedGroup {
     }
 }
 
-/// What has been counted so far.
+/// The counts so far.
 pub(super) struct Tally {
     measures: Measures,
     unknown_label: usize,
@@ -112,7 +112,7 @@ impl Tally {
     }
 }
 
-/// The rules by which rows get labels and groups.
+/// The rules that give rows their labels and groups.
 pub(super) struct Auditor {
     target: TargetRule,
     attributes: Vec<AttributeRule>,
@@ -125,8 +125,8 @@ impl Auditor {
         let Some(target) = model.encoding.target.clone() else {
             return Err(Error::data(say![
                 "the model has no target, so there is nothing to compare decisions with";
-                "leave out ", AUDIT;
-                "fit with ", TARGET
+                "remove ", AUDIT;
+                "fit the model with ", TARGET
             ]));
         };
         let attributes = model.encoding.attributes.clone();
@@ -138,7 +138,7 @@ impl Auditor {
         })
     }
 
-    /// The columns that labels, groups and weights are made of.
+    /// The columns that labels, groups and weights come from.
     pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<Name>)> {
         let target = (
             self.target.column.as_str(),
@@ -222,9 +222,8 @@ impl Auditor {
             Some(row) => Err(Error::Table(DataError::Cell {
                 place: batch.place(row),
                 column: name.clone(),
-                problem:
-                    "the weight is missing or negative; it must be a number that is not negative"
-                        .into(),
+                problem: "the weight is missing or negative; use a number that is not negative"
+                    .into(),
             })),
         }
     }

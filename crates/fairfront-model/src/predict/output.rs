@@ -1,4 +1,4 @@
-//! Predictions as CSV or Parquet.
+//! Writes predictions as CSV or Parquet.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use super::{COLUMNS, Scored};
 use crate::Error;
 
-/// Rows of a row group, at least, but for the last.
+/// The minimum number of rows per row group, except for the last.
 const GROUP_ROWS: usize = 1 << 17;
 
-/// Where predictions go.
+/// The destination of predictions.
 pub enum Predictions<'a> {
-    /// Nowhere: the rows are only counted.
+    /// No output: the rows are only counted.
     None,
     /// CSV with a header.
     Csv(&'a mut (dyn Write + Send)),
-    /// Parquet; kept columns are texts, and empty texts are null.
+    /// Parquet; kept columns are strings, and empty strings are null.
     Parquet(&'a mut (dyn Write + Send)),
 }
 
 /// Writes batches in order.
 pub(super) enum Writer<'a> {
     None,
-    /// With the header until it is written: nothing is before there is something to say.
+    /// With the header until it is written; it is written only together with the first rows.
     Csv(&'a mut (dyn Write + Send), Vec<u8>),
     Parquet(Box<Groups<'a>>),
 }
@@ -55,12 +55,12 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Whether batches are to be handed over as lines of CSV.
+    /// Whether batches must be passed as lines of CSV.
     pub(super) fn wants_lines(&self) -> bool {
         matches!(self, Self::Csv(..))
     }
 
-    /// Takes the next rows, with their lines where these are wanted.
+    /// Takes the next rows, with their lines if these are needed.
     pub(super) fn take(&mut self, rows: Scored, lines: &[u8]) -> Result<(), Error> {
         match self {
             Self::None => Ok(()),
@@ -69,11 +69,11 @@ impl<'a> Writer<'a> {
                 let written = out.write_all(&header).and_then(|()| out.write_all(lines));
                 written.map_err(failed)
             }
-            Self::Parquet(groups) => groups.take(rows).map_err(damaged),
+            Self::Parquet(groups) => groups.take(rows).map_err(failed_parquet),
         }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining rows.
     pub(super) fn finish(self) -> Result<(), Error> {
         match self {
             Self::None => Ok(()),
@@ -81,7 +81,7 @@ impl<'a> Writer<'a> {
                 let written = out.write_all(&header).and_then(|()| out.flush());
                 written.map_err(failed)
             }
-            Self::Parquet(groups) => groups.finish().map_err(damaged),
+            Self::Parquet(groups) => groups.finish().map_err(failed_parquet),
         }
     }
 }
@@ -91,7 +91,7 @@ fn failed(source: std::io::Error) -> Error {
     Error::Table(DataError::Io { path, source })
 }
 
-fn damaged(error: ParquetError) -> Error {
+fn failed_parquet(error: ParquetError) -> Error {
     match error {
         ParquetError::External(cause) => match cause.downcast() {
             Ok(source) => failed(*source),
@@ -126,7 +126,7 @@ fn push_number(out: &mut Vec<u8>, number: f64) {
     let _ = serde_json::to_writer(out, &number);
 }
 
-/// A field, in quotes where it needs them.
+/// A field, quoted if necessary.
 fn push_text(out: &mut Vec<u8>, text: &str) {
     if !text.contains([',', '"', '\n', '\r']) {
         out.extend_from_slice(text.as_bytes());
@@ -137,7 +137,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// A Parquet file while it is written, a row group at a time.
+/// A Parquet file under construction, written one row group at a time.
 pub(super) struct Groups<'a> {
     writer: SerializedFileWriter<&'a mut (dyn Write + Send)>,
     rows: Vec<Scored>,
@@ -149,14 +149,14 @@ impl<'a> Groups<'a> {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by("fairfront".into());
-        // Hardly a score occurs twice.
+        // Scores hardly ever repeat.
         for name in &COLUMNS[..2] {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(*name), false);
         }
-        let schema = schema(kept).map_err(damaged)?;
+        let schema = schema(kept).map_err(failed_parquet)?;
         let writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
         Ok(Self {
-            writer: writer.map_err(damaged)?,
+            writer: writer.map_err(failed_parquet)?,
             rows: Vec::new(),
             n_rows: 0,
         })
@@ -205,15 +205,15 @@ fn write_column(
     n_kept: usize,
 ) -> Result<(), ParquetError> {
     match writer {
-        ColumnWriter::ByteArrayColumnWriter(texts) => {
+        ColumnWriter::ByteArrayColumnWriter(strings) => {
             let all: Vec<&str> = match rows.kept.get(index) {
                 Some(kept) => kept.iter().collect(),
                 None => rows.notes.iter().map(String::as_str).collect(),
             };
-            let levels: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
+            let categories: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
             let present = all.into_iter().filter(|t| !t.is_empty());
             let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
-            texts.write_batch(&present, Some(&levels), None)?;
+            strings.write_batch(&present, Some(&categories), None)?;
         }
         ColumnWriter::DoubleColumnWriter(doubles) if index == n_kept => {
             doubles.write_batch(&rows.scores, None, None)?;
@@ -232,7 +232,7 @@ fn write_column(
     Ok(())
 }
 
-/// Kept columns and then those of every prediction; texts are null where empty.
+/// Kept columns, then the columns of every prediction; empty strings are null.
 fn schema(kept: &[String]) -> Result<TypePtr, ParquetError> {
     let number = |name: &str, physical| -> Result<TypePtr, ParquetError> {
         let field = Type::primitive_type_builder(name, physical);

@@ -1,4 +1,4 @@
-//! Scores of the rows of a table in memory.
+//! Scores the rows of a table in memory.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,16 +11,17 @@ use rayon::prelude::*;
 
 use crate::Error;
 
-/// The scores of all rows of a table, the same numbers as [`predict`](crate::predict) gives. `params` are
-/// coefficients in the order of the encoding's features, then the intercept. Rows are encoded block by
-/// block on all threads, and no block is kept; neither target nor sensitive columns are needed.
+/// The scores of all rows of a table, the same numbers as from [`predict`](crate::predict). `params` are
+/// the coefficients in the order of the encoding's features, then the intercept. All threads encode rows
+/// block by block, and no block is kept. Target and sensitive columns are not needed.
 pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result<Vec<f64>, Error> {
     let mut encoding = encoding.clone();
     encoding.attributes.clear();
     let n_params = encoding.schema().n_features() + 1;
     if params.len() != n_params {
         return Err(Error::usage(format!(
-            "the model has {} parameters, and its encoding {n_params}; they are not of one run",
+            "the model has {} parameters, but its encoding has {n_params}; use a model and an encoding \
+             of the same run",
             params.len()
         )));
     }
@@ -34,7 +35,7 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
             score_block(&encoder, params, first, out)
         })
         .collect();
-    // The first that failed, whatever the order of work.
+    // The first block that failed, in row order.
     let failed = done.into_iter().find_map(Result::err);
     match failed {
         None => Ok(all),
@@ -42,7 +43,7 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     }
 }
 
-/// Scores as many rows as `out` has places, or says which cannot be.
+/// Scores one row per place in `out`, or returns the rows that cannot be scored.
 fn score_block(
     encoder: &Encoder,
     params: &[f64],
@@ -66,7 +67,7 @@ fn score_block(
     Ok(())
 }
 
-/// The error for rows whose scores are beyond all numbers: the value farthest out is to blame.
+/// The error for rows whose scores overflow; it names the value that is farthest from the mean.
 pub(super) fn too_large(
     encoding: &Encoding,
     table: &Table,
@@ -100,7 +101,7 @@ pub(super) fn too_large(
     })
 }
 
-/// How far from the middle of the training rows a value is.
+/// The distance of a value from the center of the training rows.
 fn distance(rule: &NumericRule, value: f64) -> f64 {
     ((value - rule.shift) / rule.factor).abs()
 }

@@ -27,20 +27,20 @@ const MODEL: &str = r#"{
             {"column": "pay", "shift": 100.0, "factor": 50.0, "mean": 150.0, "indicator": true}
         ],
         "categorical": [
-            {"column": "job", "levels": ["clerk", "nurse", "(other)", "(missing)"],
+            {"column": "job", "categories": ["clerk", "nurse", "(other)", "(missing)"],
              "pooled": ["smith"]},
-            {"column": "zone", "levels": ["a", "b"]}
+            {"column": "zone", "categories": ["a", "b"]}
         ]
     },
     "reading": {"header": true, "missing_values": ["?", "NA"]},
     "values": {},
     "provenance": {
-        "run": "r", "point": 0, "points": 1, "source": "s", "program": "0", "solver": "trace",
+        "run": "r", "model_id": 1, "models": 1, "source": "s", "program": "0", "solver": "trace",
         "seed": 0, "objectives": [], "fingerprint": "", "front_sha256": ""
     }
 }"#;
 
-/// The model with a piece of it replaced.
+/// The model with a part of it replaced.
 fn changed(piece: &str, by: &str) -> Model {
     Model::from_json(&seal(&MODEL.replace(piece, by))).expect("a model")
 }
@@ -76,12 +76,12 @@ fn predicted(text: &str) -> Result<(String, Predicted), String> {
     predict_with(&model(), text.as_bytes(), &PredictOptions::default())
 }
 
-fn refused(text: &str) -> String {
+fn rejected(text: &str) -> String {
     predicted(text).expect_err("an error")
 }
 
 #[test]
-fn scores_are_those_of_the_formula_and_notes_say_what_was_lacking() {
+fn scores_follow_the_formula_and_notes_list_missing_values() {
     let rows = "zone,age,more,job,pay\n\
                 a,30,x,nurse,100\n\
                 b,?,x,astronaut,\n\
@@ -92,9 +92,9 @@ fn scores_are_those_of_the_formula_and_notes_say_what_was_lacking() {
         0.5 - 1.0 + 3.0,
         // The mean age, the mean pay and its indicator, other; zone b.
         0.5 + 2.0 + 1.0 + 0.25 - 0.5 - 3.0,
-        // An unseen zone has no parameter and there is no other.
+        // An unseen zone has no parameter, and there is no *other*.
         0.5 - 2.0 + 1.0 + 0.125,
-        // Pooled in training: nothing new.
+        // Pooled in training, so not unseen.
         0.5 + 2.0 - 0.5 + 3.0,
     ];
     let notes = [
@@ -124,7 +124,7 @@ fn scores_are_those_of_the_formula_and_notes_say_what_was_lacking() {
 }
 
 #[test]
-fn a_threshold_moves_decisions_and_not_scores() {
+fn threshold_changes_decisions_but_not_scores() {
     let rows = b"zone,age,job,pay\na,30,nurse,100\na,40,nurse,100\n";
     let options = PredictOptions::default();
     let moved = changed(r#""threshold": 0.0"#, r#""threshold": 4.5"#);
@@ -141,7 +141,7 @@ fn a_threshold_moves_decisions_and_not_scores() {
 }
 
 #[test]
-fn kept_columns_stand_in_front_as_they_are() {
+fn kept_columns_come_first_and_unchanged() {
     let rows = b"id,zone,age,job,pay\n\"7, 8\",a,030,nurse,?\n ?,a,1e1,nurse,1\n";
     let options = PredictOptions {
         keep: vec!["id".into(), "age".into(), "pay".into()],
@@ -156,17 +156,17 @@ fn kept_columns_stand_in_front_as_they_are() {
         keep: names.iter().map(|n| (*n).to_owned()).collect(),
         ..PredictOptions::default()
     };
-    let refused = |names| predict_with(&model(), rows, &keep(names)).expect_err("usage");
-    assert!(refused(&["score"]).contains("rename"));
-    assert!(refused(&["id", "id"]).contains("twice"));
-    assert!(refused(&["idd"]).contains("\"idd\" for keep (did you mean \"id\"?)"));
+    let rejected = |names| predict_with(&model(), rows, &keep(names)).expect_err("usage");
+    assert!(rejected(&["score"]).contains("rename"));
+    assert!(rejected(&["id", "id"]).contains("twice"));
+    assert!(rejected(&["idd"]).contains("\"idd\" for keep (did you mean \"id\"?)"));
 }
 
 #[test]
 fn every_line_is_a_row_or_an_error_with_its_place() {
     let head = "zone,age,job,pay\n";
     let row = "a,30,nurse,100\n";
-    let of = |rest: &str| refused(&format!("{head}{row}{rest}"));
+    let of = |rest: &str| rejected(&format!("{head}{row}{rest}"));
     assert!(of("\na,3,nurse,1\n").starts_with("f, line 3: the line is empty; remove it"));
     assert!(of("a,3,nurse\n").starts_with("f, row 2 (line 3): expected 4 fields, found 3; fix"));
     assert!(of("a,3,nurse,1,\n").contains("expected 4 fields, found 5"));
@@ -178,20 +178,20 @@ fn every_line_is_a_row_or_an_error_with_its_place() {
     let steep = changed(r#""factor": 10.0"#, r#""factor": 0.1"#);
     for far in ["1e308", "1.7e307"] {
         let rows = format!("{head}{row}a,{far},nurse,1\n");
-        let refused = predict_with(&steep, rows.as_bytes(), &PredictOptions::default());
-        let said = refused.expect_err("no score");
+        let rejected = predict_with(&steep, rows.as_bytes(), &PredictOptions::default());
+        let said = rejected.expect_err("no score");
         assert!(
             said.contains("row 2, column \"age\": the value is too large"),
             "{said}"
         );
     }
     assert!(of("a,\"3,nurse,1\n").contains("never closed"));
-    assert!(refused(&format!("{head}\n{row}")).contains("line 2: the line is empty"));
+    assert!(rejected(&format!("{head}\n{row}")).contains("line 2: the line is empty"));
     assert_eq!(
-        refused(""),
-        "f: the file is empty; give a file with at least one row of data"
+        rejected(""),
+        "f: the file is empty; choose a file with at least one data row"
     );
-    // Blank lines before the first record and behind the last are no rows.
+    // Blank lines before the first record and after the last are not rows.
     let (text, _) = predicted(&format!("\n\n{head}{row}\n \n\n")).expect("scores");
     assert_eq!(text.lines().count(), 2);
     let (text, done) = predicted(head).expect("nothing to score");
@@ -203,7 +203,7 @@ fn every_line_is_a_row_or_an_error_with_its_place() {
 }
 
 #[test]
-fn a_model_without_numbers_is_to_blame_itself() {
+fn overflow_without_numeric_columns_names_the_coefficients() {
     let mut model = model();
     model.encoding.numeric.clear();
     model.encoding.target = None;
@@ -222,21 +222,21 @@ fn a_model_without_numbers_is_to_blame_itself() {
         ..PredictOptions::default()
     };
     let said = predict_with(&model, rows, &options).expect_err("no target");
-    assert!(said.ends_with("leave out audit, or fit with target"));
+    assert!(said.ends_with("remove audit, or fit the model with target"));
 }
 
 #[test]
-fn missing_columns_are_all_named() {
-    let said = refused("Zone,age,pay\na,1,2\n");
+fn all_missing_columns_are_listed() {
+    let said = rejected("Zone,age,pay\na,1,2\n");
     assert_eq!(
         said,
-        "f: 2 columns are missing: \"job\", \"zone\" (did you mean \
-         \"Zone\"?); the first row has \"Zone\", \"age\", \"pay\"; add them, or rename what is there"
+        "f: 2 columns are missing: \"job\", \"zone\" (did you mean \"Zone\"?); the first row has \
+         \"Zone\", \"age\", \"pay\"; add the missing columns, or rename existing ones"
     );
 }
 
 #[test]
-fn files_without_a_header_are_known_by_their_fields() {
+fn files_without_a_header_are_recognized_by_their_fields() {
     let columns = r#""header": true, "columns": ["job", "age", "pay", "y", "zone", "sex"]"#;
     let model = changed(r#""header": true"#, columns);
     let run = |text: &str| predict_with(&model, text.as_bytes(), &PredictOptions::default());
@@ -251,7 +251,7 @@ fn files_without_a_header_are_known_by_their_fields() {
             .expect_err("4 fields")
             .contains("6 fields are expected")
     );
-    // Most of the names are there: a header that lacks one.
+    // Most of the names are present, so this is a header with one name missing.
     let lacks = run("job,age,pay,y,area,sex\nnurse,30,100,yes,a,F\n");
     assert!(
         lacks
@@ -261,14 +261,8 @@ fn files_without_a_header_are_known_by_their_fields() {
 }
 
 #[test]
-fn an_audit_counts_by_group() {
-    let rows = b"zone,age,job,pay,y,sex,w\n\
-        a,30,nurse,100,yes,F,1\n\
-        b,30,nurse,100,yes,F,3\n\
-        a,30,clerk,100,no,M,2\n\
-        b,10,clerk,100,no,M,2\n\
-        a,30,clerk,100,yes,X,1\n\
-        a,30,clerk,100,,M,1\n";
+fn audit_counts_by_group() {
+    let rows = b"zone,age,job,pay,y,sex,w\na,30,nurse,100,yes,F,1\nb,30,nurse,100,yes,F,3\na,30,clerk,100,no,M,2\nb,10,clerk,100,no,M,2\na,30,clerk,100,yes,X,1\na,30,clerk,100,,M,1\n";
     let options = |weight: Option<&str>| PredictOptions {
         audit: true,
         weight: weight.map(Into::into),
@@ -324,7 +318,7 @@ fn an_audit_counts_by_group() {
 }
 
 #[test]
-fn a_weight_is_no_text_of_the_model() {
+fn weight_column_must_be_numeric_in_the_model() {
     let rows = b"zone,age,job,pay,y,sex\n1,30,nurse,100,1,1\n";
     for (weight, fits) in [("zone", false), ("y", false), ("sex", false), ("age", true)] {
         let options = PredictOptions {
@@ -338,7 +332,7 @@ fn a_weight_is_no_text_of_the_model() {
             assert_eq!(
                 said,
                 format!(
-                    "weight {weight:?}: this column is text in the model; name a numeric column"
+                    "weight {weight:?}: this column is categorical in the model; choose a numeric column"
                 )
             );
         }
@@ -346,7 +340,7 @@ fn a_weight_is_no_text_of_the_model() {
 }
 
 #[test]
-fn numbers_are_the_same_group_however_they_are_written() {
+fn numbers_are_the_same_group_in_every_notation() {
     let rows = |one: &str, zero: &str| {
         format!(
             "zone,age,job,pay,y,sex,race\na,30,nurse,100,{one},{one},01\n\
@@ -362,7 +356,7 @@ fn numbers_are_the_same_group_however_they_are_written() {
         done.audit.expect("an audit")
     };
     let own = r#""groups": ["F", "M"], "columns": [{"column": "sex"}]"#;
-    let merged = r#""positive": "yes", "merge": {"levels": {"1": "yes"}, "rest": "no"}"#;
+    let merged = r#""positive": "yes", "merge": {"categories": {"1": "yes"}, "rest": "no"}"#;
     let of = |groups: &str, columns: &str| {
         let text = MODEL.replace(own, &format!(r#""groups": {groups}, "columns": {columns}"#));
         let text = text.replace(r#""positive": "yes""#, merged);
@@ -388,7 +382,7 @@ fn numbers_are_the_same_group_however_they_are_written() {
             );
         }
     }
-    // A code is no number.
+    // A code is not a number.
     let codes = of(r#"["01", "02"]"#, r#"[{"column": "race"}]"#);
     assert_eq!(
         audit(&codes, &rows("1", "0")).unknown.group.get("sex"),
@@ -396,7 +390,7 @@ fn numbers_are_the_same_group_however_they_are_written() {
     );
 }
 
-/// Rows as Parquet, by way of kept columns.
+/// Rows as Parquet, via kept columns.
 fn parquet(text: &str) -> Vec<u8> {
     let options = PredictOptions {
         keep: ["zone", "age", "job", "pay"].map(Into::into).to_vec(),
@@ -428,7 +422,7 @@ fn row() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn batches_of_any_size_give_the_same(rows in prop::collection::vec(row(), 0..60), size in 1_usize..40) {
+    fn batch_size_does_not_change_results(rows in prop::collection::vec(row(), 0..60), size in 1_usize..40) {
         let text = format!("zone,age,job,pay\n{}\n", rows.join("\n"));
         let whole = predicted(&text).expect("scores");
         prop_assert_eq!(whole.1.rows, rows.len());
@@ -451,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn parquet_in_any_batches_gives_what_csv_gives(
+    fn parquet_in_any_batches_equals_csv(
         rows in prop::collection::vec(row(), 0..40),
         size in 1_usize..20,
     ) {
@@ -462,7 +456,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_parquet_makes_it_panic(at in any::<prop::sample::Index>(), by in 1_u8..) {
+    fn corrupted_parquet_never_panics(at in any::<prop::sample::Index>(), by in 1_u8..) {
         let mut bytes = parquet(&format!("zone,age,job,pay\n{}", "a,30,nurse,100\n".repeat(40)));
         let at = at.index(bytes.len());
         bytes[at] ^= by;
@@ -470,7 +464,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), named in any::<bool>(), size in 1_usize..5) {
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), named in any::<bool>(), size in 1_usize..5) {
         let head: &[u8] = if named { b"zone,age,job,pay\n" } else { b"" };
         let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
         let _ = predict_with(&model(), &[head, &bytes].concat(), &options);

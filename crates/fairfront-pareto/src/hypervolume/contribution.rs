@@ -1,15 +1,17 @@
 use super::recursion::{Level, Recursion};
-use super::{by_last_order, check, gain, inside, normalise};
+use super::{by_last_order, check, gain, inside, normalize};
 use crate::{Error, Values};
 
-/// What each point adds to the hypervolume of all: the part of its box, up to the reference point,
-/// that no other point's box covers. So much is lost if the point goes.
+/// The contribution of each point to the hypervolume of all: the part of its box, up to the
+/// reference point, that the box of no other point covers. Removing the point loses exactly this
+/// volume.
 ///
-/// 0 for a point that another dominates or equals, and for one that is not better than the
-/// reference point in every objective. Where a point dominates others, what these would still cover
-/// without it does not count for it. ∞ for a point with an infinite box that no other holds.
+/// A contribution is 0 for a point that another point dominates or equals, and for one that is not
+/// better than the reference point in every objective. If a point dominates others, the volume that
+/// these would still cover without it does not count as its contribution. A contribution is ∞ for a
+/// point with an infinite box that no other point's box contains.
 ///
-/// Cost: one hypervolume a point, of the few points that share something with it.
+/// Cost: one hypervolume per point, of the few points whose boxes overlap with its box.
 ///
 /// ```
 /// use fairfront_pareto::{Values, contributions};
@@ -23,7 +25,8 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
     if !values.as_slice().iter().chain(reference).any(infinite) {
         return Ok(finite(values, reference));
     }
-    // Far enough out, a box goes on as it is: what grows with the distance is infinite.
+    // Sufficiently far out, a box no longer changes: a volume that grows with the distance is
+    // infinite.
     let at_distance = |factor: f64| {
         let m = values.n_objectives();
         let mut data = values.as_slice().to_vec();
@@ -41,7 +44,7 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
             data.iter_mut().skip(objective).step_by(m).for_each(place);
             place(&mut limits[objective]);
         }
-        // Points at ∞ stay beyond a reference point that is there too.
+        // Points at ∞ stay outside a reference point at ∞.
         finite(Values::checked(&data, m), &limits)
     };
     let (near, far) = (at_distance(1.0), at_distance(2.0));
@@ -55,7 +58,7 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
     Ok(each.collect())
 }
 
-/// Contributions of finite points to a finite reference point.
+/// Contributions of finite points with a finite reference point.
 fn finite(values: Values, reference: &[f64]) -> Vec<f64> {
     let m = values.n_objectives();
     let mut contributions = vec![0.0; values.len()];
@@ -66,7 +69,7 @@ fn finite(values: Values, reference: &[f64]) -> Vec<f64> {
         .iter()
         .flat_map(|i| gain(values.point(*i), reference))
         .collect();
-    let unit = normalise(&mut gains, m);
+    let unit = normalize(&mut gains, m);
     let order = by_last_order(&gains, m);
     let sorted = Values::checked(&gains, m).select(&order);
     let mut others = Level::new(m);
@@ -75,7 +78,7 @@ fn finite(values: Values, reference: &[f64]) -> Vec<f64> {
     for (rank, p) in sorted.chunks_exact(m).enumerate() {
         others.place(rank, std::iter::repeat(0.0));
         if let Some(free) = others.share(p) {
-            // Rounding makes no point harmful.
+            // Rounding must not make a contribution negative.
             let own = (free - recursion.volume(&others.shared)).max(0.0);
             contributions[counting[order[rank]]] = unit.of(own);
         }

@@ -1,8 +1,8 @@
 //! The volume that points dominate.
 //!
-//! Inside, points are *gains*: how far each objective lies below the reference point. All of them
-//! are positive and finite, a point dominates the box between it and the origin, and what a point
-//! `p` shares with another is the box of their smaller coordinates.
+//! Internally, points are *gains*: how far each objective lies below the reference point. All gains
+//! are positive and finite. A point dominates the box between itself and the origin, and the
+//! overlap of two points is the box of their smaller coordinates.
 
 mod contribution;
 mod recursion;
@@ -16,16 +16,15 @@ use crate::order::key;
 use crate::staircase::Staircase;
 use crate::{Error, Values};
 
-/// The volume that the points dominate inside the reference point, exactly, for any number of
-/// objectives.
+/// The exact volume between the points and the reference point, for any number of objectives.
 ///
 /// Points that are not better than the reference point in every objective add nothing; the empty
-/// set has volume 0. Where a point that counts has a value of −∞, or the reference point one of ∞,
+/// set has volume 0. If a point that counts has a value of −∞, or the reference point a value of ∞,
 /// the volume is ∞.
 ///
-/// Cost: O(n log n) for two and three objectives; for four at most O(n²); each further objective
-/// multiplies by up to n, in practice by much less: six objectives and 300 points of a sphere take
-/// some hundredths of a second.
+/// Cost: O(n log n) for two and three objectives and at most O(n²) for four. Each further objective
+/// multiplies the cost by up to n, in practice by much less: six objectives and 300 points on a
+/// sphere take a few hundredths of a second.
 ///
 /// ```
 /// use fairfront_pareto::{Values, hypervolume};
@@ -39,24 +38,24 @@ pub fn hypervolume(values: Values, reference: &[f64]) -> Result<f64, Error> {
     for point in values.iter().filter(|p| inside(p, reference)) {
         gains.extend(gain(point, reference));
     }
-    // A point that counts has no side of length 0.
+    // The box of a point that counts has no side of length 0.
     Ok(match gains.iter().all(|g| g.is_finite()) {
         true => {
-            let unit = normalise(&mut gains, values.n_objectives());
+            let unit = normalize(&mut gains, values.n_objectives());
             unit.of(volume(&gains, values.n_objectives()))
         }
         false => f64::INFINITY,
     })
 }
 
-/// Fails unless the reference point is one of the same space.
+/// Fails unless the reference point is valid and has the same number of objectives.
 fn check(values: Values, reference: &[f64]) -> Result<(), Error> {
     let m = values.n_objectives();
     values.same_space(reference.len())?;
     Values::new(reference, m).map(|_| ())
 }
 
-/// Whether a point counts.
+/// Whether a point counts: it is better than the reference point in every objective.
 fn inside(point: &[f64], reference: &[f64]) -> bool {
     crate::strictly_dominates(point, reference)
 }
@@ -66,14 +65,14 @@ fn gain<'a>(point: &'a [f64], reference: &'a [f64]) -> impl Iterator<Item = f64>
     point.iter().zip(reference).map(|(v, r)| r - v)
 }
 
-/// A volume in which the largest gain along each objective is between 1 and 2.
+/// The scale of a volume in which the largest gain along each objective is between 1 and 2.
 struct Unit {
-    /// The powers of two that each was divided by.
+    /// The power of two by which each objective was divided.
     exponents: Vec<i32>,
 }
 
 impl Unit {
-    /// A volume in units of the points as they were: only the end result can overflow.
+    /// Converts a volume to the original units; only this result can overflow.
     fn of(&self, volume: f64) -> f64 {
         let mut rest: i64 = self.exponents.iter().map(|e| i64::from(*e)).sum();
         let mut volume = volume;
@@ -88,17 +87,17 @@ impl Unit {
 
 /// Divides the finite gains of each objective by a power of two, which is exact, so that products
 /// of them neither overflow nor vanish.
-fn normalise(gains: &mut [f64], m: usize) -> Unit {
+fn normalize(gains: &mut [f64], m: usize) -> Unit {
     let mut exponents = vec![0; m];
     for (objective, exponent) in exponents.iter_mut().enumerate() {
         let own = gains.iter().skip(objective).step_by(m);
         let largest = own.copied().filter(|g| g.is_finite()).fold(0.0, f64::max);
-        // The exponent's bits; 0 for the smallest numbers of all, which stay as they are.
+        // The exponent's bits; 0 for subnormal numbers, which stay unchanged.
         let bits = (largest.to_bits() >> 52) as i32;
         if bits > 0 {
             *exponent = bits - 1_023;
         }
-        // In two halves, as a power beyond 1023 is no number.
+        // In two halves, because a power above 1023 is not representable.
         let halves = [*exponent / 2, *exponent - *exponent / 2];
         for half in halves {
             let factor = 2.0_f64.powi(-half);
@@ -117,20 +116,20 @@ fn volume(gains: &[f64], m: usize) -> f64 {
     if m <= 3 {
         return Recursion::new(m).volume(gains);
     }
-    // Dominated points are met with in the sweep too, but most go sooner at less cost. Larger gains
-    // are better: as values they are negative.
+    // The sweep below also removes dominated points, but removing most of them here is cheaper.
+    // Larger gains are better, so they are negated to become values.
     let negated: Vec<f64> = gains.iter().map(|g| -g).collect();
     let rest = survivors(Values::checked(&negated, m));
     let rest = Values::checked(gains, m).select(&rest);
     Recursion::new(m).volume(&by_last(&rest, m))
 }
 
-/// The points by falling last coordinate.
+/// The points by decreasing last coordinate.
 fn by_last(gains: &[f64], m: usize) -> Vec<f64> {
     Values::checked(gains, m).select(&by_last_order(gains, m))
 }
 
-/// Their positions in that order.
+/// The positions of the points by decreasing last coordinate.
 fn by_last_order(gains: &[f64], m: usize) -> Vec<usize> {
     let last = gains.chunks_exact(m).map(|p| key(p[m - 1]));
     let mut order: Vec<(u64, usize)> = last.zip(0..).collect();
@@ -138,7 +137,7 @@ fn by_last_order(gains: &[f64], m: usize) -> Vec<usize> {
     order.into_iter().map(|(_, i)| i).collect()
 }
 
-/// Two objectives: by falling first gain, each point adds what rises above those before it.
+/// Two objectives: by decreasing first gain, each point adds the part above the previous points.
 fn area(gains: &[f64]) -> f64 {
     let mut points: Vec<(u64, f64)> = gains.chunks_exact(2).map(|p| (key(p[0]), p[1])).collect();
     points.sort_unstable_by_key(|p| std::cmp::Reverse(p.0));
@@ -152,7 +151,7 @@ fn area(gains: &[f64]) -> f64 {
     area
 }
 
-/// Three objectives: by falling last gain, the area of what has been met so far.
+/// Three objectives: sums, by decreasing last gain, the area covered by the points so far.
 fn sweep(gains: &[f64]) -> f64 {
     let sorted = by_last(gains, 3);
     let mut staircase = Staircase::default();

@@ -1,14 +1,14 @@
-//! Any number of objectives: a sweep along the last one, where the volume that a point adds is its
-//! box less what it shares with the points before it, a volume of one objective less.
+//! Any number of objectives: a sweep along the last one. The volume that a point adds is its box
+//! minus its overlap with the points before it, which is a volume with one objective less.
 
 use super::space::Space;
 use super::{area, sweep};
 
-/// The volume of points with m gains, with room for all levels of the recursion.
+/// Computes the volume of points with m gains; holds buffers for all levels of the recursion.
 #[derive(Debug)]
 pub(super) struct Recursion {
     m: usize,
-    /// Levels of 4 coordinates and more, for points with 5 gains and more.
+    /// Levels with 4 or more coordinates, for points with 5 or more gains.
     levels: Vec<Level>,
     space: Space,
 }
@@ -22,7 +22,7 @@ impl Recursion {
         }
     }
 
-    /// The volume of points by falling last gain (for three gains and fewer, in any order).
+    /// The volume of points sorted by decreasing last gain (any order for up to three gains).
     pub(super) fn volume(&mut self, sorted: &[f64]) -> f64 {
         volume(sorted, self.m, &mut self.levels, &mut self.space)
     }
@@ -75,23 +75,23 @@ fn of_two(points: &[f64], m: usize) -> f64 {
     }
 }
 
-/// Points of `d` coordinates, one less than the gains of the points that are swept.
+/// Points with `d` coordinates, one less than the gains of the points in the sweep.
 ///
-/// They lie coordinate by coordinate, and every pass goes along one coordinate at a time: such loops
-/// are what compilers turn into vector instructions.
+/// They are stored coordinate by coordinate, and every pass handles one coordinate at a time:
+/// compilers turn such loops into vector instructions.
 #[derive(Debug)]
 pub(super) struct Level {
-    /// Points met so far by falling last coordinate, none of them in the box of another.
+    /// Points so far by decreasing last coordinate; none lies in the box of another.
     met: Vec<Vec<f64>>,
-    /// What the next point shares with them, less what [`Level::share`] cuts off.
+    /// The overlap of the next point with these, without the slabs that [`Level::share`] cuts off.
     pub(super) shared: Vec<f64>,
-    /// How far what is cut off reaches along each coordinate.
+    /// How far the slabs reach along each coordinate.
     cut: Vec<f64>,
-    /// Along how many coordinates each point met reaches across the next one's box.
+    /// For each point so far, along how many coordinates it reaches across the next point's box.
     reach: Vec<f64>,
-    /// By how much each point met is beyond all cuts, where it is.
+    /// By how much each point so far reaches beyond all cuts; not positive if it does not.
     beyond: Vec<f64>,
-    /// The largest box of what is shared.
+    /// The largest box in `shared`.
     largest: Vec<f64>,
 }
 
@@ -111,7 +111,7 @@ impl Level {
         self.met.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes these points, by falling last coordinate, as those met.
+    /// Replaces the points so far by these, which are sorted by decreasing last coordinate.
     pub(super) fn fill(&mut self, sorted: &[f64]) {
         let d = self.met.len();
         for (c, met) in self.met.iter_mut().enumerate() {
@@ -120,7 +120,7 @@ impl Level {
         }
     }
 
-    /// Takes one of the points out, or puts it back, with no regard to the order: at 0 it covers
+    /// Removes one of the points or puts it back, without regard to the order; a point at 0 covers
     /// nothing.
     pub(super) fn place(&mut self, index: usize, point: impl IntoIterator<Item = f64>) {
         for (met, value) in self.met.iter_mut().zip(point) {
@@ -128,11 +128,11 @@ impl Level {
         }
     }
 
-    /// Finds what a point shares with those met before. `None` where it lies in the box of one.
+    /// Computes the overlap of a point with the points so far. `None` if it lies in the box of one.
     ///
-    /// A point that reaches across the box along every coordinate but one cuts a slab off it. What
-    /// the slabs leave is a box again, whose size is returned, and `shared` holds what the others
-    /// cover of that one, seen from its own corner: often little, of few points.
+    /// A point that reaches across the box along every coordinate except one cuts a slab off it.
+    /// The rest is again a box, whose size is returned. `shared` holds the parts of that box which
+    /// the other points cover, relative to its own corner: often little, from few points.
     pub(super) fn share(&mut self, p: &[f64]) -> Option<f64> {
         let n = self.met[0].len();
         self.reach.clear();
@@ -174,8 +174,8 @@ impl Level {
         Some(p.iter().zip(&self.cut).map(|(p, cut)| p - cut).product())
     }
 
-    /// Drops what lies in the largest box, and again while that is much: where objectives agree, it
-    /// is nearly all.
+    /// Drops the boxes that lie in the largest one, and repeats this while many are dropped. If
+    /// objectives agree, nearly all are.
     fn drop_held(&mut self, d: usize) {
         for _ in 0..4 {
             let before = self.shared.len();
@@ -202,7 +202,7 @@ impl Level {
         }
     }
 
-    /// Puts a point at its place after [`Level::share`]; those well inside its box go.
+    /// Inserts a point at its place after [`Level::share`] and drops points well inside its box.
     pub(super) fn put(&mut self, p: &[f64]) {
         if self.reach.contains(&0.0) {
             for met in &mut self.met {

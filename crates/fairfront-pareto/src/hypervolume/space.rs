@@ -1,7 +1,7 @@
-//! Points in space: how much volume each one adds.
+//! Points in three dimensions: the volume that each one adds.
 
-/// Points in space by falling z, none of which lies in the box of another, and what is needed to
-/// say how much one more adds to the volume of their boxes.
+/// Points in three dimensions by decreasing z, none of which lies in the box of another, with
+/// buffers to compute how much one more point adds to the volume of their boxes.
 #[derive(Debug, Default)]
 pub(super) struct Space {
     x: Vec<f64>,
@@ -10,7 +10,7 @@ pub(super) struct Space {
     corner: Corner,
 }
 
-/// Numbers that are looked at together.
+/// Number of values per vector operation.
 const LANES: usize = 4;
 
 impl Space {
@@ -20,7 +20,7 @@ impl Space {
         self.z.clear();
     }
 
-    /// Puts in a point and says how much volume it adds.
+    /// Inserts a point and returns the volume that it adds.
     pub(super) fn add(&mut self, p: [f64; 3]) -> f64 {
         let above = self.z.partition_point(|z| *z >= p[2]);
         let Some(gained) = self.gain(p, above) else {
@@ -30,12 +30,12 @@ impl Space {
         gained
     }
 
-    /// The volume that a point adds; `None` where it lies in the box of another. The points up to
-    /// `above` are those that reach at least as far along z.
+    /// The volume that a point adds; `None` if it lies in the box of another. The points up to
+    /// `above` reach at least as far along z.
     ///
-    /// Over the plane of x and y, what the points above leave uncovered of the point's rectangle
-    /// is the area gained at height z. Going down from there, the other points cover more and more
-    /// of it, until all is covered or the ground is reached.
+    /// In the plane of x and y, the part of the point's rectangle that the points above leave
+    /// uncovered is the area gained at height z. Further down, the other points cover more and more
+    /// of it, until all of it is covered or z is 0.
     fn gain(&mut self, [px, py, pz]: [f64; 3], above: usize) -> Option<f64> {
         // Points that reach across the rectangle along one side cut a strip off it.
         let (strip_x, strip_y) = strips(&self.x[..above], &self.y[..above], px, py);
@@ -43,7 +43,7 @@ impl Space {
             return None;
         }
         self.corner.start(strip_x, strip_y, px, py);
-        // Those strictly within the rest are few.
+        // Few points lie strictly within the rest.
         let corner = &mut self.corner;
         each_beyond(&self.x[..above], &self.y[..above], corner, |corner, i| {
             corner.raise(self.x[i], self.y[i]);
@@ -68,9 +68,9 @@ impl Space {
         Some(volume)
     }
 
-    /// Puts in a point at its place; those in its box go.
+    /// Inserts a point at its place and drops the points in its box.
     fn put(&mut self, p: [f64; 3], above: usize) {
-        // Points above with the same z may lie in its box too; they do no harm.
+        // Points above with the same z may lie in its box too, which is harmless.
         let n = self.z.len();
         let inside = |x: f64, y: f64| x <= p[0] && y <= p[1];
         let mut pairs = self.x[above..].iter().zip(&self.y[above..]);
@@ -92,7 +92,7 @@ impl Space {
 }
 
 /// The largest x of the points with y at least `py`, and the largest y of those with x at least
-/// `px`; 0 where there are none.
+/// `px`; 0 if there are no such points.
 fn strips(x: &[f64], y: &[f64], px: f64, py: f64) -> (f64, f64) {
     let (mut strip_x, mut strip_y) = ([0.0; LANES], [0.0; LANES]);
     let (xs, rest_x) = x.as_chunks::<LANES>();
@@ -128,7 +128,7 @@ fn strips(x: &[f64], y: &[f64], px: f64, py: f64) -> (f64, f64) {
     largest
 }
 
-/// Whether one of the points has both coordinates larger than these.
+/// Whether one of the points exceeds these values in both coordinates.
 #[inline]
 fn any_beyond(x: &[f64; LANES], y: &[f64; LANES], above_x: f64, above_y: f64) -> bool {
     let mut by = [0.0; LANES];
@@ -155,7 +155,7 @@ fn each_beyond(
             continue;
         }
         for l in 0..LANES {
-            // The strips may have grown since.
+            // The strips may have grown in the meantime.
             let beyond = x[l] > corner.strip_x && y[l] > corner.strip_y;
             if beyond && !work(corner, chunk * LANES + l) {
                 return;
@@ -169,15 +169,15 @@ fn each_beyond(
     }
 }
 
-/// What is uncovered of a rectangle at the origin.
+/// The uncovered part of a rectangle at the origin.
 #[derive(Debug, Default)]
 struct Corner {
-    /// Everything up to this x is covered,
+    /// Everything up to this x is covered.
     strip_x: f64,
-    /// and everything up to this y.
+    /// Everything up to this y is covered.
     strip_y: f64,
-    /// The edge of what is covered, by rising x and falling y; its ends lie on the far sides of
-    /// the rectangle.
+    /// The edge of the covered part, by increasing x and decreasing y; its ends lie on the far
+    /// sides of the rectangle.
     edge: Vec<(f64, f64)>,
     /// Uncovered area.
     free: f64,
@@ -192,7 +192,7 @@ impl Corner {
         self.free = (px - strip_x) * (py - strip_y);
     }
 
-    /// Covers what lies below a point of the rectangle, beyond both strips.
+    /// Covers the part below a point of the rectangle, beyond both strips.
     fn raise(&mut self, x: f64, y: f64) {
         let mut at = 1;
         while self.edge[at].0 < x {

@@ -60,7 +60,7 @@ fn closed_forms() {
     assert_eq!(of(&[0.0, 0.0, 0.0], &[1.0, 2.0, 3.0]), 6.0);
     for m in 1..9 {
         assert_eq!(of(&vec![0.0; 5 * m], &vec![2.0; m]), 2.0_f64.powi(m as i32));
-        // Points on the axes' far ends: each adds a slab.
+        // Points at the far ends of the axes: each adds a slab.
         let slabs: Vec<f64> = (0..m * m)
             .map(|i| if i % (m + 1) == 0 { 1.0 } else { 0.0 })
             .collect();
@@ -78,15 +78,19 @@ fn every_input_has_a_volume() {
     for m in 1..7 {
         let reference = vec![1.0; m];
         let beyond = vec![1.0; m];
-        assert_eq!(of(&beyond, &reference), 0.0, "on the reference point");
+        assert_eq!(of(&beyond, &reference), 0.0, "point on the reference point");
         let mut one_beyond = vec![0.0; m];
         one_beyond[m - 1] = UP;
-        assert_eq!(of(&one_beyond, &reference), 0.0, "infinitely bad");
+        assert_eq!(of(&one_beyond, &reference), 0.0, "infinitely bad value");
         let mut low = vec![0.5; m];
         low[0] = -UP;
-        assert_eq!(of(&low, &reference), UP, "infinitely good");
-        assert_eq!(of(&vec![0.0; m], &vec![UP; m]), UP, "no reference");
-        assert_eq!(of(&vec![0.0; m], &vec![-UP; m]), 0.0, "nothing counts");
+        assert_eq!(of(&low, &reference), UP, "infinitely good value");
+        assert_eq!(
+            of(&vec![0.0; m], &vec![UP; m]),
+            UP,
+            "infinite reference point"
+        );
+        assert_eq!(of(&vec![0.0; m], &vec![-UP; m]), 0.0, "no point counts");
         assert_eq!(contributions_of(&low, &reference), [UP]);
         let finite = vec![0.5; m];
         assert_eq!(
@@ -94,7 +98,7 @@ fn every_input_has_a_volume() {
             [UP, 0.0]
         );
     }
-    // The first covers an area of 1 that the other does not; what it covers far out, both do.
+    // The first point covers an area of 1 that the second does not; far out, both cover the same.
     let crossing = [0.0, 1.0, 1.0, 0.0];
     assert_eq!(contributions_of(&crossing, &[UP, 2.0]), [1.0, UP]);
     assert_eq!(contributions_of(&crossing, &[UP, UP]), [UP, UP]);
@@ -123,7 +127,7 @@ fn only_the_result_can_overflow() {
         of(&[1e200, 0.0, 0.0, 1e200], &[1e201, 1e201]),
         f64::INFINITY
     );
-    // Powers of two: exact.
+    // Powers of two are exact.
     let (huge, tiny) = (2.0_f64.powi(900), 2.0_f64.powi(-1_000));
     let points = [0.0, huge, 0.0, huge, 0.0, tiny];
     let reference = [4.0 * huge, 4.0 * huge, 4.0 * tiny];
@@ -141,9 +145,9 @@ fn only_the_result_can_overflow() {
 }
 
 #[test]
-fn a_sphere_in_every_dimension() {
-    // The part of the unit cube that a fine net of points on the sphere dominates (from outside)
-    // tends to 1 − the volume of the ball's part in it, from below.
+fn volume_below_a_sphere_matches_its_closed_form() {
+    // The part of the unit cube that a fine grid of points on the sphere dominates (from outside)
+    // approaches 1 − the volume of the ball's part in the cube from below.
     use std::f64::consts::PI;
     let ball = [1.0, PI / 4.0, PI / 6.0, PI * PI / 32.0];
     for m in 2..5_usize {
@@ -172,16 +176,16 @@ fn a_sphere_in_every_dimension() {
 
 proptest! {
     #[test]
-    fn as_inclusion_and_exclusion(m in 1_usize..8, raw in prop::collection::vec(0_u8..8, 0..56)) {
+    fn volume_equals_inclusion_and_exclusion(m in 1_usize..8, raw in prop::collection::vec(0_u8..8, 0..56)) {
         let n = (raw.len() / m).min(8);
         let points = whole(&raw[..n * m], m, 8);
         let reference = vec![6.0; m];
-        // Small whole numbers: every sum is exact.
+        // With small whole numbers, every sum is exact.
         prop_assert_eq!(of(&points, &reference), inclusion_exclusion(&points, &reference));
     }
 
     #[test]
-    fn as_counted_cells(m in 1_usize..7, raw in prop::collection::vec(any::<u8>(), 0..500)) {
+    fn volume_equals_counted_cells(m in 1_usize..7, raw in prop::collection::vec(any::<u8>(), 0..500)) {
         let points = whole(&raw, m, 5);
         prop_assert_eq!(of(&points, &vec![4.0; m]), counted(&points, m, 4));
     }
@@ -199,17 +203,17 @@ proptest! {
     }
 
     #[test]
-    fn one_more_point_never_lowers_it(m in 1_usize..7, raw in prop::collection::vec(0.0..1.0_f64, 6..120)) {
+    fn one_more_point_never_lowers_the_volume(m in 1_usize..7, raw in prop::collection::vec(0.0..1.0_f64, 6..120)) {
         let n = raw.len() / m;
         let reference = vec![0.9; m];
         let all = of(&raw[..n * m], &reference);
         let fewer = of(&raw[..(n - 1) * m], &reference);
-        // Sums in another order may differ in the last digits.
+        // Sums in a different order may differ in the last digits.
         prop_assert!(all >= fewer - 1e-12);
     }
 
     #[test]
-    fn contributions_are_what_is_lost(m in 1_usize..7, raw in prop::collection::vec(any::<u8>(), 0..72)) {
+    fn contributions_equal_the_volume_lost_without_the_point(m in 1_usize..7, raw in prop::collection::vec(any::<u8>(), 0..72)) {
         let points = whole(&raw, m, 7);
         let reference = vec![6.0; m];
         let all = of(&points, &reference);

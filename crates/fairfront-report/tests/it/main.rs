@@ -1,11 +1,11 @@
-//! Whole figures.
+//! Snapshots and file sizes of whole figures.
 
 use fairfront_report::{
     Better, Curve, Line, Overlay, Pairs, ProfilePanels, Profiles, Scatter, Scatters, Series, Side,
     Volume,
 };
 
-/// A convex front of `n` points, and `shift` above it.
+/// A convex front of `n` points, moved to the right by `shift`.
 fn front(n: u32, shift: f64) -> Vec<f64> {
     let point = |i: u32| {
         let t = f64::from(i) / f64::from(n - 1);
@@ -19,7 +19,7 @@ fn a_small_figure_stays_as_it_is() {
     let (short, long) = (front(4, 0.01), front(200, 0.0));
     let svg = Overlay {
         title: "Adult <gender> & \"race\"".into(),
-        axes: vec!["log_loss".into(), "disparate_impact(gender)".into()],
+        axes: vec!["log_loss".into(), "score_covariance(gender)".into()],
         series: vec![
             Series {
                 name: "eps-fair",
@@ -91,7 +91,7 @@ fn small_panels_stay_as_they_are() {
         panels: vec![
             panel(
                 "the front",
-                side("disparate_impact(gender)", Better::Lower),
+                side("score_covariance(gender)", Better::Lower),
                 vec![Series {
                     name: "front",
                     values: long,
@@ -125,8 +125,8 @@ fn small_pairs_stay_as_they_are() {
         title: "Adult <gender> & \"race\"".into(),
         axes: [
             "log_loss",
-            "disparate_impact(gender)",
-            "disparate_impact(race)",
+            "score_covariance(gender)",
+            "score_covariance(race)",
         ],
         front: Series {
             name: "front",
@@ -190,7 +190,7 @@ fn a_small_volume_stays_as_it_is() {
     let values = [0.34, 0.02, 0.36, 0.01, 0.4, 0.0, 0.41, 0.015, 0.6, 0.0];
     let svg = Volume {
         title: "Adult <gender> & \"race\"".into(),
-        axes: ["log_loss", "disparate_impact(gender)"],
+        axes: ["log_loss", "score_covariance(gender)"],
         front: Series {
             name: "front",
             values: &values,
@@ -204,7 +204,8 @@ fn a_small_volume_stays_as_it_is() {
 
 #[test]
 fn many_panels_are_small_files() {
-    // Nine panels with three fronts of 1,500 points each: on a curve, above it, and all over the place.
+    // Up to nine panels with three fronts of 1,500 points each: on a curve, next to it, and
+    // scattered.
     let scattered: Vec<f64> = (0..1500_u32)
         .flat_map(|i| [97, 131].map(|k| f64::from((i * k) % 1499) / 1499.0))
         .collect();
@@ -224,7 +225,7 @@ fn many_panels_are_small_files() {
         let panel = Scatter {
             title: "seed".into(),
             x: side("log_loss"),
-            y: side("disparate_impact(sex)"),
+            y: side("score_covariance(sex)"),
             series: (fronts.iter().zip(["exact", "paper", "others"]))
                 .map(|(values, name)| Series { name, values })
                 .collect(),
@@ -237,15 +238,15 @@ fn many_panels_are_small_files() {
         }
         .to_svg();
         assert!(svg.len() < most, "{} bytes for {n} panels", svg.len());
-        // All axes agree, and none of the small ones has to give up its name to say so.
+        // All axes have the same better direction; it appears once, and every axis keeps its name.
         assert_eq!(svg.matches(">lower is better<").count(), 1);
-        assert_eq!(svg.matches(">disparate_impact(sex)<").count(), n);
+        assert_eq!(svg.matches(">score_covariance(sex)<").count(), n);
     }
 }
 
 #[test]
 fn large_figures_are_small_files() {
-    // Three fronts of 1,500 points each over two objectives, and over three with all points apart.
+    // Three fronts of 1,500 points each: over two objectives, and scattered over three objectives.
     let fronts: Vec<Vec<f64>> = (0..3).map(|i| front(1500, 0.01 * f64::from(i))).collect();
     let scattered: Vec<Vec<f64>> = (0..3)
         .map(|s| {

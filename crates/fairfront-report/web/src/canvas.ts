@@ -1,4 +1,4 @@
-// What all drawings share: sharp canvases, colours of the theme, ticks.
+// Common parts of all drawings: sharp canvases, theme colors, ticks, labels.
 
 import { freshId, h, shorten } from "./dom.ts";
 import { readable } from "./number.ts";
@@ -17,7 +17,7 @@ export interface Theme {
 
 let current: Theme | null = null;
 
-/** The colours of the style sheet, as they are now. */
+/** The current colors of the style sheet. */
 export function theme(): Theme {
   if (current) return current;
   const style = getComputedStyle(document.documentElement);
@@ -37,12 +37,12 @@ export function theme(): Theme {
 
 const followers: (() => void)[] = [];
 
-/** Calls back where colours changed: another scheme, or paper. */
+/** Registers a callback for changes of colors: another scheme, or print. */
 export function onTheme(follower: () => void): void {
   followers.push(follower);
 }
 
-/** Watches for other colours. */
+/** Watches for changes of colors. */
 export function followTheme(): void {
   const again = () => {
     current = null;
@@ -52,7 +52,7 @@ export function followTheme(): void {
   window.matchMedia("print").addEventListener("change", again);
 }
 
-/** Two canvases on top of each other: all points below, what is chosen and hovered above. */
+/** Two canvases on top of each other: all models below, the selected and the hovered model above. */
 export abstract class Drawing {
   readonly element: HTMLElement;
   /** Takes the pointer and the focus. */
@@ -68,7 +68,7 @@ export abstract class Drawing {
     this.surface = h("div", { class: "surface", id: freshId("drawing") }, this.below, this.above);
     this.element = h("div", { class: `drawing ${className}` }, this.surface);
     onTheme(() => this.draw());
-    // Asking the page for sizes while it changes would make it lay itself out again and again.
+    // Reading sizes while the page changes would force repeated layouts.
     const follow = () => {
       this.width = this.surface.clientWidth;
       this.height = this.surface.clientHeight;
@@ -77,7 +77,7 @@ export abstract class Drawing {
     new ResizeObserver(follow).observe(this.surface);
   }
 
-  /** Draws all of it. */
+  /** Draws both canvases. */
   draw(): void {
     if (this.width === 0 || this.height === 0) return;
     const context = this.prepared(this.below);
@@ -85,7 +85,7 @@ export abstract class Drawing {
     this.drawTop();
   }
 
-  /** Draws only what is chosen and hovered. */
+  /** Draws only the selected and the hovered model. */
   drawTop(): void {
     if (this.width === 0) return;
     const context = this.prepared(this.above);
@@ -113,7 +113,7 @@ export abstract class Drawing {
   protected abstract drawBase(context: CanvasRenderingContext2D): void;
   protected abstract drawOver(context: CanvasRenderingContext2D): void;
 
-  /** Where the pointer is, from the top left corner of the drawing. */
+  /** The position of the pointer, relative to the top left corner of the drawing. */
   protected place(event: PointerEvent | MouseEvent): [number, number] {
     const box = this.surface.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -123,7 +123,7 @@ export abstract class Drawing {
 export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 export const STRONG = `600 ${FONT}`;
 
-/** Round numbers within a range, about so many. */
+/** About `about` round numbers within a range. */
 export function ticks(low: number, high: number, about: number): number[] {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(about, 1);
@@ -135,7 +135,7 @@ export function ticks(low: number, high: number, about: number): number[] {
   return found;
 }
 
-/** A tick as short as it can be told from its neighbours. */
+/** The label of a tick, with as few digits as distinguish it from its neighbors. */
 export function tickText(value: number, all: number[]): string {
   const step = all.length > 1 ? Math.abs((all[1] ?? 0) - (all[0] ?? 0)) : Math.abs(value);
   const size = Math.max(...all.map(Math.abs));
@@ -143,7 +143,7 @@ export function tickText(value: number, all: number[]): string {
   return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
 }
 
-/** A range with air on both sides. */
+/** A range with padding on both sides. */
 export function padded(low: number, high: number): [number, number] {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
   const air = high > low ? (high - low) * 0.05 : Math.abs(high) * 0.05 || 0.5;
@@ -164,7 +164,7 @@ export function diamond(c: CanvasRenderingContext2D, x: number, y: number, r: nu
   c.closePath();
 }
 
-// Cividis, which people with and without colour vision order in the same way.
+// Cividis, whose order is the same for people with and without color vision deficiency.
 const CIVIDIS = [
   [0, 34, 78],
   [18, 53, 112],
@@ -178,7 +178,7 @@ const CIVIDIS = [
   [254, 232, 56],
 ] as const;
 
-/** A colour from 0 to 1 that can be seen on the page's ground. */
+/** The color of a share from 0 to 1, visible on the background of the report. */
 export function gradient(share: number): string {
   const { isDark } = theme();
   const within = isDark ? 0.3 + 0.7 * share : 0.82 * share;
@@ -189,13 +189,13 @@ export function gradient(share: number): string {
   return `rgb(${mixed.join(",")})`;
 }
 
-/** The same colours as a ground for a legend. */
+/** The same colors as a background image for a legend. */
 export function gradientImage(): string {
   const stops = Array.from({ length: 11 }, (_, i) => gradient(i / 10));
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** As much of a text as there is room for. */
+/** Shortens a string to the width `room`. */
 export function fit(c: CanvasRenderingContext2D, text: string, room: number): string {
   let shown = shorten(text, 120);
   while (shown.length > 4 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2).trimEnd()}…`;
@@ -209,7 +209,7 @@ export function tag(
   c: CanvasRenderingContext2D,
   text: string,
   [x, y]: readonly [number, number],
-  colour: string,
+  color: string,
   room: Box,
   taken: readonly Box[] = [],
   crowd: readonly (readonly [number, number])[] = [],
@@ -221,15 +221,15 @@ export function tag(
   c.lineWidth = 3;
   c.strokeStyle = theme().surface;
   c.strokeText(text, box[0], box[1] + LINE / 2);
-  c.fillStyle = colour;
+  c.fillStyle = color;
   c.fillText(text, box[0], box[1] + LINE / 2);
   c.font = FONT;
   return box;
 }
 
 /**
- * Several lines on a ground of their own next to a marker, inside `room`; the first line is the title. Each takes
- * at most two lines of the label.
+ * A box of text next to a marker, inside `room`; the first of `lines` is the title. Each of them takes at most two
+ * lines of the box.
  */
 export function label(
   c: CanvasRenderingContext2D,
@@ -271,7 +271,7 @@ export function label(
   return box;
 }
 
-/** Says in the middle of a drawing why it is empty. */
+/** Writes in the middle of a drawing why it is empty. */
 export function drawReason(c: CanvasRenderingContext2D, text: string, room: Box): void {
   c.font = FONT;
   c.fillStyle = theme().soft;
@@ -282,7 +282,7 @@ export function drawReason(c: CanvasRenderingContext2D, text: string, room: Box)
   lines.forEach((line, i) => c.fillText(line, (room[0] + room[2]) / 2, top + i * LINE));
 }
 
-/** A text in as many lines as it needs; a word that is too long stays whole. */
+/** Breaks a string into lines; a word that is too long stays whole. */
 export function wrapped(c: CanvasRenderingContext2D, text: string, room: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

@@ -1,14 +1,15 @@
-// The model card: everything to know about a model that is passed on alone.
+// The model card: the facts that a model needs when it is shared without the report.
 
 import { h, name } from "./dom.ts";
 import { UNMITIGATED } from "./front.ts";
 import { columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
+import { idOf } from "./modelId.ts";
 import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText, uncoveredText, verdictList } from "./verdict.ts";
 import { isWarning, message } from "./warning.ts";
 
-/** Names with commas, as many as can be read. */
+/** Names separated by commas; a long list ends with a count of the rest. */
 function names(all: string[], most = 24): (Node | string)[] {
   const shown = all.slice(0, most).flatMap((text, i) => (i === 0 ? [name(text, 40)] : [", ", name(text, 40)]));
   return all.length > most ? [...shown, ` and ${grouped(all.length - most)} more`] : shown;
@@ -19,14 +20,14 @@ export function modelCard(store: Store): HTMLElement {
   const { run, attributes } = data;
   const { spec } = run;
   const list = h("dl", { class: "card" });
-  const add = (term: string, ...said: (Node | string)[]) => {
-    list.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...said)));
+  const add = (term: string, ...description: (Node | string)[]) => {
+    list.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...description)));
   };
   add(
-    "What it is",
+    "Model",
     chosen === UNMITIGATED
-      ? `A linear model (fairfront ${run.program}) trained without regard to fairness, of the run `
-      : `A linear model (${run.solver}, fairfront ${run.program}), model ${chosen} of ${grouped(front.length)} of the run `,
+      ? `A linear model (fairfront ${run.program}) trained without regard to fairness, from the run `
+      : `A linear model (${run.solver}, fairfront ${run.program}), model ${idOf(chosen)} of ${grouped(front.length)} from the run `,
     name(data.name, 60),
     ".",
   );
@@ -34,11 +35,11 @@ export function modelCard(store: Store): HTMLElement {
   add("Inputs", ...names(data.inputs), ".");
   const sensitive = attributes.map((a) => a.name);
   add(
-    "Not used",
+    "Sensitive and excluded columns",
     ...(spec.use_sensitive
-      ? ["Sensitive columns are among the inputs: ", ...names(sensitive)]
-      : ["The sensitive columns ", ...names(sensitive), ", which are not needed for a decision"]),
-    ...(spec.drop.length > 0 ? ["; excluded: ", ...names(spec.drop)] : []),
+      ? ["Sensitive columns that are inputs: ", ...names(sensitive)]
+      : ["Sensitive columns that are not inputs and are not needed for a decision: ", ...names(sensitive)]),
+    ...(spec.drop.length > 0 ? ["; excluded columns: ", ...names(spec.drop)] : []),
     ".",
   );
   const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
@@ -46,14 +47,14 @@ export function modelCard(store: Store): HTMLElement {
   const without = dropped > 0 ? `; ${grouped(dropped)} of ${counted(run.dropped?.read ?? 0, "row")} read were dropped` : "";
   add("Data", name(run.source, 60), `: ${rows} rows${without}.`);
   const last = front.reporting;
-  const said = pricedMeasures(front).map((measure) => {
+  const values = pricedMeasures(front).map((measure) => {
     const column = columnName(measure, last);
     const interval = front.interval(column, chosen);
     const ends = interval === null ? "" : `, 95% interval ${intervalText(measure, interval)}`;
     const before = chosen === UNMITIGATED ? "" : `; unmitigated ${valueText(measure, front.at(column, UNMITIGATED))}`;
     return h("div", {}, `${words(measure, 28)} ${valueText(measure, front.at(column, chosen))}${ends}${before}`);
   });
-  add(`On ${rowsName(last)} rows`, ...said);
+  add(`On ${rowsName(last)} rows`, ...values);
   const verdicts = verdictList(store, chosen);
   if (verdicts !== null) add("Requirements", verdicts);
   const tests = data.certificates.filter((c) => c.certified.includes(chosen));
@@ -64,16 +65,17 @@ export function modelCard(store: Store): HTMLElement {
       "Refitting until a model passes is not covered.",
     );
   }
-  const gap = chosen === UNMITIGATED ? null : front.at("certificate.gap", chosen);
+  const gap = chosen === UNMITIGATED ? null : front.at("optimality_gap", chosen);
   if (gap !== null) {
-    add("Optimality", `No model has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective.`);
+    add(
+      "Optimality",
+      `No model can lower the loss on training rows by more than ${gap.toExponential(1)} without being worse in another objective.`,
+    );
   }
-  const wary = run.notices.filter(isWarning);
+  const warnings = run.messages.filter(isWarning);
   add(
     "Limitations",
-    ...(wary.length === 0
-      ? []
-      : wary.map((notice) => h("p", {}, ...message(notice.message)))),
+    ...warnings.map((warning) => h("p", {}, ...message(warning.message))),
     "The numbers hold for people like those in these rows; other people, times and places can differ. Equal measures " +
       "do not show that labels or decisions are correct.",
   );

@@ -1,6 +1,6 @@
 // The checksum of a JSON file, as `seal.rs` computes it. Browsers offer SHA-256 only to pages from a server.
 
-/** The checksum of a file whose text up to its checksum is `body`: spaces and line ends outside strings do not count. */
+/** The checksum of a file with the text `body` before its checksum; spaces and line ends outside strings do not count. */
 export function checksum(body: string): string {
   const compact = body.replace(/"(?:[^"\\]|\\.)*"|[ \t\r\n]+/g, (found) => (found.startsWith('"') ? found : ""));
   return sha256(new TextEncoder().encode(compact));

@@ -1,4 +1,4 @@
-// The chosen model in short: why this one, what it costs compared with another, where to get it.
+// The panel of the selected model: reason, price, verdicts, values and download.
 
 import { freshId, h, shorten } from "./dom.ts";
 import { modelText, save } from "./download.ts";
@@ -16,12 +16,13 @@ import {
   valueText,
   words,
 } from "./label.ts";
+import { idOf } from "./modelId.ts";
 import { counted, plain } from "./number.ts";
 import { missesAt } from "./select.ts";
 import type { Asked, Store } from "./store.ts";
 import { verdictList } from "./verdict.ts";
 
-/** How the model was chosen, in a few words. */
+/** How the model was selected, in a few words. */
 function how(store: Store): string {
   const rule = store.rule;
   if (store.problem !== null) return "Closest to your requirements";
@@ -31,12 +32,12 @@ function how(store: Store): string {
       : `of ${counted(store.meeting, "model")} that ${store.meeting === 1 ? "meets" : "meet"} your requirements`;
   switch (rule.kind) {
     case "id":
-      return "Picked by you";
+      return "Selected by you";
     case "unmitigated":
-      return "Picked by you";
+      return "Selected by you";
     case "opening":
       return store.knee === null
-        ? "Where the report opens"
+        ? "The report opens at this model"
         : "The knee of the models that are measurably fairer";
     case "knee":
       return `The knee ${among}`;
@@ -51,16 +52,16 @@ function how(store: Store): string {
   }
 }
 
-/** The same choice as a command. */
+/** The command for the same selection. */
 function command(store: Store): string | null {
   if (store.chosen === UNMITIGATED) return null;
   const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const words = ["fairfront", "select", quoted(store.data.name)];
   const rule: Asked =
-    store.rule.kind === "opening" && store.knee !== null ? { kind: "id", id: store.knee } : store.rule;
-  if (rule.kind === "id") return [...words, "--id", String(rule.id)].join(" ");
+    store.rule.kind === "opening" && store.knee !== null ? { kind: "id", id: idOf(store.knee) } : store.rule;
+  if (rule.kind === "id") return [...words, "--model-id", String(rule.id)].join(" ");
   for (const requirement of store.requirements) words.push("--require", quoted(requirementText(requirement)));
-  // The page checks requirements on validation rows; the command tests them unless told otherwise.
+  // The report checks requirements on validation rows; by default, the command tests them on certifying rows.
   if (store.requirements.length > 0) words.push("--confidence", "none");
   if (rule.kind === "best") words.push("--best", quoted(termText(rule.term)));
   else if (rule.kind === "weights") {
@@ -75,7 +76,9 @@ function comparison(store: Store): HTMLElement {
   const id = freshId("other");
   const select = h("select", { id });
   select.append(h("option", { value: UNMITIGATED }, "the unmitigated model"));
-  for (let model = 0; model < store.front.length; model++) select.append(h("option", { value: model }, `model ${model}`));
+  for (let model = 0; model < store.front.length; model++) {
+    select.append(h("option", { value: model }, shortName(model)));
+  }
   select.addEventListener("change", () => store.compareWith(Number(select.value)));
   const follow = () => {
     select.value = String(store.other);
@@ -85,7 +88,7 @@ function comparison(store: Store): HTMLElement {
   return h("div", { class: "field compared" }, h("label", { for: id }, "Compare with"), select);
 }
 
-/** What the price is about: rows and intervals. */
+/** The rows and intervals of the price. */
 function basis(store: Store): string {
   const { front } = store;
   const rows = rowsName(front.reporting);
@@ -109,11 +112,11 @@ export function choice(store: Store): HTMLElement {
   const table = h("table", { class: "short" }, rows, h("thead", {}, h("tr", {}, h("td"), ownHead, otherHead)), body);
   const get = h("button", { type: "button", class: "primary", id: "download-model" }, "Download this model");
   get.addEventListener("click", () => {
-    save(`model-${store.chosen}.json`, "application/json", modelText(data, store.chosen));
+    save(`model-${idOf(store.chosen)}.json`, "application/json", modelText(data, store.chosen));
   });
-  const details = h("a", { href: "#", class: "more" }, "See it in detail");
+  const details = h("a", { href: "#", class: "more" }, "See details");
   details.addEventListener("click", (event) => {
-    // The address keeps the choice, so it cannot name a place as well.
+    // The address stores the selection, so it cannot also name a section.
     event.preventDefault();
     const target = document.getElementById("detail");
     target?.scrollIntoView({ block: "start" });
@@ -121,7 +124,7 @@ export function choice(store: Store): HTMLElement {
   });
   const line = h("code", { class: "command" });
   const why = h("p", { class: "why" });
-  const again = h("details", {}, h("summary", {}, "The same on the command line"), why, line);
+  const again = h("details", {}, h("summary", {}, "Command for the same selection"), why, line);
   const element = h(
     "div",
     { class: "choice", role: "region", "aria-labelledby": "choice-title" },
@@ -135,21 +138,21 @@ export function choice(store: Store): HTMLElement {
     h("p", { class: "actions" }, get, details),
     again,
   );
-  // Screen readers hear the choice once, not every cell of it.
+  // Screen readers announce the selection once, not every cell of the table.
   const live = h("p", { class: "hidden", "aria-live": "polite", id: "said" });
   element.append(live);
   const draw = () => {
-    const { chosen: id, other } = store;
-    title.textContent = id === UNMITIGATED ? "Unmitigated model" : `Model ${id}`;
+    const { chosen, other } = store;
+    title.textContent = chosen === UNMITIGATED ? "Unmitigated model" : `Model ${idOf(chosen)}`;
     reason.textContent = how(store);
     const said = store.selection?.price.sentence ?? "";
     if (store.selection === null) {
-      const text = "This model was trained without regard to fairness. Select another one to compare it with this one.";
+      const text = "This model was trained without regard to fairness. Select another model to compare it with this one.";
       sentence.replaceChildren(h("span", {}, text));
     } else {
       sentence.replaceChildren(h("span", {}, `${capital(said)}.`), h("span", { class: "note" }, ` ${basis(store)}`));
     }
-    const missed = store.rule.kind === "id" ? missesAt(front, store.requirements, id).filter((m) => !m.met) : [];
+    const missed = store.rule.kind === "id" ? missesAt(front, store.requirements, chosen).filter((m) => !m.met) : [];
     const against =
       store.problem ??
       (missed.length > 0
@@ -157,11 +160,11 @@ export function choice(store: Store): HTMLElement {
         : null);
     problem.hidden = against === null;
     problem.textContent = against === null ? "" : `${capital(shorten(against, 600))}.`;
-    judged.replaceChildren(...[verdictList(store, id)].filter((e) => e !== null));
+    judged.replaceChildren(...[verdictList(store, chosen)].filter((e) => e !== null));
     rows.textContent = `On ${rowsName(store.split)} rows${store.split === "test" ? ", with 95% intervals" : ""}`;
-    ownHead.textContent = shortName(id);
+    ownHead.textContent = shortName(chosen);
     otherHead.textContent = shortName(other);
-    otherHead.hidden = other === id;
+    otherHead.hidden = other === chosen;
     body.replaceChildren(
       ...pricedMeasures(front).map((measure) => {
         const column = columnName(measure, store.split);
@@ -173,22 +176,22 @@ export function choice(store: Store): HTMLElement {
           return h(
             "td",
             { class: name },
-            h("span", model === id ? { "data-column": column } : {}, valueText(measure, front.at(column, model))),
+            h("span", model === chosen ? { "data-column": column } : {}, valueText(measure, front.at(column, model))),
             interval && h("span", { class: "interval" }, intervalText(measure, interval)),
           );
         };
-        return h("tr", {}, label, cellOf(id, "own"), other === id ? null : cellOf(other, "other"));
+        return h("tr", {}, label, cellOf(chosen, "own"), other === chosen ? null : cellOf(other, "other"));
       }),
     );
     const chosenBy = store.rule.kind === "opening" ? data.opening.reason : (store.selection?.reason ?? "");
-    const untested = " Leave out --confidence none to test the requirements on rows that chose nothing.";
+    const untested = " Remove --confidence none to test the requirements on rows that influence no model and no choice.";
     const note = store.requirements.length > 0 && store.rule.kind !== "id" ? untested : "";
-    why.textContent = `Why: ${shorten(chosenBy, 500)}.${note}`;
+    why.textContent = `Reason: ${shorten(chosenBy, 500)}.${note}`;
     const typed = command(store);
     again.hidden = typed === null;
     line.textContent = shorten(typed ?? "", 2000);
-    get.hidden = id === UNMITIGATED;
-    live.textContent = `${capital(modelName(id))}. ${how(store)}. ${said}`;
+    get.hidden = chosen === UNMITIGATED;
+    live.textContent = `${capital(modelName(chosen))}. ${how(store)}. ${said}`;
   };
   store.on(["choice", "view"], draw);
   draw();

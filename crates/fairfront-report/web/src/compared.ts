@@ -5,23 +5,22 @@ import { h } from "./dom.ts";
 import { type Among, meaningOf } from "./meaning.ts";
 import { counted, grouped } from "./number.ts";
 
-
 const KINDS: Among[] = ["all", "positives", "negatives"];
 const LABELED: Record<Among, string> = { all: "", positives: " labeled positive", negatives: " labeled negative" };
 
-/** The rows that the rates of groups are about. */
+/** The rows of a group that a measure covers. */
 export function amongOf(measure: string): Among {
   return meaningOf(measure)?.among ?? "all";
 }
 
-/** The entry of that very name; objects have more names than those that files give them. */
+/** The object's own entry of this name; a name from a file may also be that of an inherited property. */
 function own<T>(all: Record<string, T> | undefined, name: string): T | undefined {
   return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
 }
 
 /**
- * Why a group is not compared with others, in a sentence without its end; `null` if it is, or if the run does
- * not say. Without `among`: in any rate.
+ * Why a group is not compared with others, as a sentence without a period; `null` if it is compared, or if the run does
+ * not record this. Without `among`, the group must be compared in all rates.
  */
 export function notCompared(run: RunFacts, attribute: string, group: string, among?: Among): string | null {
   const facts = own(own(run.groups, attribute), group);
@@ -29,7 +28,7 @@ export function notCompared(run: RunFacts, attribute: string, group: string, amo
   const short = (among === undefined ? KINDS : [among]).filter((kind) => !facts.compared[kind]);
   if (short.length === 0) return null;
   const counts = { all: facts.rows, positives: facts.positives, negatives: facts.rows - facts.positives };
-  // A group that is too small as a whole needs no further reasons.
+  // If a group is too small as a whole, that is the only reason shown.
   const reasons = (short.includes("all") ? (["all"] as const) : short).map(
     (kind) => `${counted(counts[kind], "training row")}${LABELED[kind]}`,
   );
@@ -54,8 +53,8 @@ export function comparedNote(run: RunFacts, attribute: string): string | null {
   }
   if (groups.some(({ compared }) => compared.all && !(compared.positives && compared.negatives))) {
     notes.push(
-      `Groups with ${least} training rows labeled positive are left out of differences of false negative rates; those ` +
-        `with ${least} labeled negative, of false positive rates.`,
+      `Groups with ${least} training rows labeled positive are left out of differences between false negative rates; ` +
+        `groups with ${least} training rows labeled negative, of differences between false positive rates.`,
     );
   }
   return notes.length === 0 ? null : `† ${notes.join(" ")}`;

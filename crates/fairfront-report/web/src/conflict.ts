@@ -1,12 +1,12 @@
-// Whether two objectives are at odds on this data.
+// Whether two objectives conflict on this data.
 
 import { h, scrolling, section } from "./dom.ts";
 import { type Column, ERROR_RATE, known, scaled } from "./front.ts";
-import { capital, columnName, measureOf, rowsName, words } from "./label.ts";
+import { capital, columnName, measureOf, modelName, rowsName, words } from "./label.ts";
 import { fixed } from "./number.ts";
 import type { Store } from "./store.ts";
 
-/** Ranks, equal values sharing the mean of theirs. */
+/** Ranks; equal values get the mean of their ranks. */
 function ranks(values: number[]): number[] {
   const order = values.map((_, i) => i).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
   const found = new Array<number>(values.length).fill(0);
@@ -32,7 +32,7 @@ function correlation(a: number[], b: number[]): number | null {
   return aa > 0 && bb > 0 ? ab / Math.sqrt(aa * bb) : null;
 }
 
-/** Rank correlation (Spearman) of two columns over the points that have both. */
+/** Rank correlation (Spearman) of two columns over the models that have both values. */
 export function rankCorrelation(a: (number | null)[], b: (number | null)[]): number | null {
   const both = a.flatMap((v, i) => {
     const w = b[i] ?? null;
@@ -42,22 +42,22 @@ export function rankCorrelation(a: (number | null)[], b: (number | null)[]): num
   return correlation(ranks(both.map(([v]) => v)), ranks(both.map(([, w]) => w)));
 }
 
-/** Shares of the front's range: what is as good as nothing, and what a good compromise gives up at most. */
+/** Largest regrets, as shares of the front's range, for no conflict and for little conflict. */
 const [NOTHING, GOOD] = [0.05, 0.25];
-/** Down from this correlation a gain in one is mostly a loss in the other. */
+/** At this correlation or less, a gain in one is mostly a loss in the other. */
 const AGAINST = -0.3;
 
 export interface Conflict {
-  /** Rank correlation of how bad models are in both; `null` where it cannot be given. */
+  /** Rank correlation of how bad models are in both; `null` if it is not defined. */
   correlation: number | null;
-  /** The model that loses least in the worse of the two, as a share of the front's range. */
+  /** The index of the model that gives up least in the worse of the two. */
   best: number;
+  /** How much that model gives up, as a share of the front's range. */
   regret: number;
-  /** Neither is in the way of the other; hardly; they are at odds. */
   verdict: "none" | "little" | "conflict";
 }
 
-/** How far two columns are at odds over a front. */
+/** How much two columns conflict over a front. */
 export function conflict(a: Column, b: Column): Conflict | null {
   const [x, y] = [scaled(a), scaled(b)];
   let best = -1;
@@ -87,7 +87,7 @@ export function conflicts(store: Store): HTMLElement | null {
   const element = section(
     "conflict",
     "Are the objectives in conflict?",
-    "Two objectives conflict if no single model is good in both. If one model is (almost) the best in both, " +
+    "Two objectives conflict if no single model is good in both. If one model is the best or almost the best in both, " +
       "there is nothing to trade off.",
   );
   const body = h("tbody");
@@ -103,9 +103,9 @@ export function conflicts(store: Store): HTMLElement | null {
   const note = h(
     "p",
     { class: "note" },
-    "Rank correlation: −1 if every gain in one is a loss in the other, 1 if both improve together. The verdict is " +
-      "based on the model that gives up least in the worse of the two: up to 5% of the range there is no conflict; up " +
-      "to 25%, unless the correlation is −0.3 or less, there is little.",
+    "Rank correlation: −1 if every gain in one is a loss in the other, 1 if both improve together. The verdict depends " +
+      "on how much the model that gives up least in the worse of the two gives up: no conflict up to 5% of the range; " +
+      "little conflict up to 25%, unless the correlation is −0.3 or less; otherwise conflict.",
   );
   element.append(scrolling(h("table", { class: "plain" }, caption, h("thead", {}, head), body), "Pairs of objectives"), note);
   const draw = () => {
@@ -144,7 +144,7 @@ function row(store: Store, a: Column, b: Column): HTMLElement {
     return h("tr", {}, pair, h("td", { class: "verdict" }, "within noise"), h("td", {}, why), h("td", {}, "–"));
   }
   const share = `${Math.round(100 * found.regret)}%`;
-  const pick = h("button", { type: "button", class: "link" }, `Model ${found.best}`);
+  const pick = h("button", { type: "button", class: "link" }, modelName(found.best));
   pick.addEventListener("click", () => store.pick(found.best));
   pick.addEventListener("pointerenter", () => store.hover(found.best));
   pick.addEventListener("pointerleave", () => store.hover(null));

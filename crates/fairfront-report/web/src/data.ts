@@ -1,7 +1,8 @@
-// What the command put into the page.
+// The data that the command wrote into the report.
 
 import { Front, type Value } from "./front.ts";
 import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "./meaning.ts";
+import { indexOf, type ModelId } from "./modelId.ts";
 
 type Packed = Value | Value[];
 
@@ -10,26 +11,26 @@ export interface Attribute {
   groups: string[];
 }
 
-export interface Notice {
-  level: string;
+export interface Diagnostic {
+  severity: string;
   message: string;
 }
 
-/** Training rows of a group, those of them labeled positive, and the rates that compare the group with others. */
+/** The group's training rows, how many are labeled positive, and in which rates the group is compared. */
 export interface GroupFacts {
   rows: number;
   positives: number;
   compared: { all: boolean; positives: boolean; negatives: boolean };
 }
 
-/** `run.json` without what is elsewhere in the data. */
+/** `run.json` without the fields that are elsewhere in the data. */
 export interface RunFacts {
   program: string;
   source: string;
   spec: {
     target: string | null;
     positive: string | null;
-    /** Further values that count as positive. */
+    /** Additional values that count as positive. */
     also_positive?: string[];
     drop: string[];
     weight: string | null;
@@ -44,13 +45,13 @@ export interface RunFacts {
     split: unknown;
     balance: unknown;
     seed: number;
-    /** Groups with fewer training rows are not compared; older runs do not say. */
+    /** Groups with fewer training rows are not compared; absent in older runs. */
     min_group?: number;
   };
   solver: string;
   solver_settings: Record<string, unknown>;
   reason?: string;
-  certificate: { proven: number; largest_gap: number | null; largest_residual: number };
+  proof: { proven: number; largest_optimality_gap: number | null; largest_residual: number };
   polish?: Record<string, unknown>;
   judged: {
     front_in: string;
@@ -65,20 +66,20 @@ export interface RunFacts {
   requested: string[];
   definitions: string[];
   rows: Record<string, number>;
-  /** Rows read and used, and why others were dropped; older runs do not say. */
+  /** Rows read and used, and the reasons for dropping others; absent in older runs. */
   dropped?: { read: number; used: number; reasons: { reason: string; rows: number; column?: string | null }[] };
-  /** Training rows of each group, by attribute, and in which rates it is compared; older runs do not say. */
+  /** Facts about groups, by attribute; absent in older runs. */
   groups?: Record<string, Record<string, GroupFacts>>;
   fingerprint: string;
   front_sha256: string;
-  points: number;
+  models: number;
   stop: string;
   counters: Record<string, unknown>;
   seconds: Record<string, number>;
-  notices: Notice[];
-  /** About the intervals of measures on test rows. */
+  messages: Diagnostic[];
+  /** How the intervals of measures on test rows were computed. */
   intervals?: { confidence: number; replicates: number; left_out: number };
-  /** Only of the state of a stream. */
+  /** Only for the state of a stream. */
   stream?: {
     batches: number;
     updated: number;
@@ -101,11 +102,13 @@ export interface Certificate {
   front_sha256: string;
   use: number;
   level: number;
+  /** Indices of the certified models. */
   certified: number[];
-  /** Groups that are too small to be compared, as in `race=Other`. */
+  /** Groups that are too small to be compared, such as `race=Other`. */
   not_covered?: string[];
 }
 
+/** The data as the command writes it; models have ids. */
 interface Source {
   name: string;
   front_in: "measures" | "objectives";
@@ -116,8 +119,8 @@ interface Source {
   unmitigated_params: Packed;
   attributes: Attribute[];
   inputs: string[];
-  opening: { model: number | null; reason: string };
-  certificates: Certificate[];
+  opening: { model_id: ModelId | null; reason: string };
+  certificates: (Omit<Certificate, "certified"> & { certified: ModelId[] })[];
   start?: string;
   model: { opening: string; middle: string; origin: string; closing: string };
   run: RunFacts;
@@ -131,24 +134,24 @@ export interface PageData {
   unmitigatedParams: number[];
   attributes: Attribute[];
   inputs: string[];
-  /** The model that the page opens at (`null` is the unmitigated one), and why. */
-  opening: Source["opening"];
-  /** Those of this front. */
+  /** The index of the model that the report opens at (`null` for the unmitigated model), and the reason. */
+  opening: { model: number | null; reason: string };
+  /** Certificates of this front. */
   certificates: Certificate[];
-  /** What is shown where the address asks for nothing. */
+  /** The selection to show if the address has none. */
   start: string;
   model: Source["model"];
   run: RunFacts;
 }
 
-/** One value for each; where only one is written, it is that of all. */
+/** One value per entry; a single value stands for all of them. */
 function unpack(packed: Packed, length: number): Value[] {
   return Array.isArray(packed) ? packed : new Array<Value>(length).fill(packed);
 }
 
 export function readData(text: string): PageData {
   const source = JSON.parse(text) as Source;
-  const points = source.params.length;
+  const models = source.params.length;
   const width = source.features.length + 1;
   const numbers = (packed: Packed) => unpack(packed, width).map((v) => v ?? NaN);
   setMeasures(source.run.meaning.measures);
@@ -156,10 +159,11 @@ export function readData(text: string): PageData {
     objectives: source.run.meaning.objectives,
     front_in: source.front_in,
     measures: source.measures,
-    columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, points)])),
+    columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, models)])),
     unmitigated: new Map(source.columns.map((c) => [c.name, c.unmitigated])),
   });
-  const { spec } = source.run;
+  const { opening, certificates, run } = source;
+  const { spec } = run;
   const all = [spec.positive, ...(spec.also_positive ?? [])].filter((value) => value !== null);
   return {
     name: source.name,
@@ -169,10 +173,12 @@ export function readData(text: string): PageData {
     unmitigatedParams: numbers(source.unmitigated_params),
     attributes: source.attributes,
     inputs: source.inputs,
-    opening: source.opening,
-    certificates: source.certificates.filter((c) => c.front_sha256 === source.run.front_sha256),
+    opening: { model: opening.model_id === null ? null : indexOf(opening.model_id), reason: opening.reason },
+    certificates: certificates
+      .filter((c) => c.front_sha256 === run.front_sha256)
+      .map((c) => ({ ...c, certified: c.certified.map(indexOf) })),
     start: source.start ?? "",
     model: source.model,
-    run: { ...source.run, spec: { ...spec, positive: all.length === 0 ? null : all.join(" or ") } },
+    run: { ...run, spec: { ...spec, positive: all.length === 0 ? null : all.join(" or ") } },
   };
 }

@@ -1,4 +1,4 @@
-// The chosen model compared with another: group by group, coefficient by coefficient, and on all rows.
+// Details of the selected model compared with another: groups, measures on all splits, coefficients, model card.
 
 import { amongOf, comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
@@ -22,33 +22,33 @@ import { groupStatements } from "./people.ts";
 import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
 
-/** A value at the chosen model, with its interval, and at the one it is compared with. */
+/** A value of the selected model, with its interval, and of the model it is compared with. */
 interface Both {
   own: Value;
   before: Value;
   interval: [number, number] | null;
 }
 
-/** Whether there is no second model: the chosen one would be compared with itself. */
+/** Whether there is no second model: the selected model would be compared with itself. */
 function isAlone({ chosen, other }: Store): boolean {
   return chosen === other;
 }
 
-/** A value of the model compared with, after that of the chosen one. */
+/** The value of the other model, which follows that of the selected model. */
 function inParentheses(store: Store, text: string): HTMLElement | null {
   return isAlone(store) ? null : h("span", { class: "soft" }, ` (${text})`);
 }
 
 interface Rate {
   title: string;
-  /** The rows that it is about. */
+  /** The rows that it covers. */
   among: Among;
   meaning: string;
   of: (attribute: string, group: string) => Both;
   isCount?: boolean;
 }
 
-/** The rates of a group, on the rows that are shown. */
+/** The rates of a group on the current split. */
 function rates(store: Store): Rate[] {
   const { front, split, chosen, other } = store;
   const read = (kind: string, attribute: string, group: string): Both => {
@@ -75,7 +75,7 @@ function rates(store: Store): Rate[] {
   ];
 }
 
-/** Bars of all groups of an attribute, one small table per rate. */
+/** The bars of one rate for all groups of an attribute, as a small table. */
 function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
   const text = (v: Value) => (rate.isCount ? cell(v, true) : valueText("accuracy", v));
   const values = attribute.groups.map((group) => rate.of(attribute.name, group));
@@ -125,7 +125,7 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
   return h("table", { class: "bars" }, caption, head, body);
 }
 
-/** Decisions and labels by group. */
+/** Counts of decisions and labels by group. */
 function confusion(store: Store, attribute: Attribute): HTMLElement {
   const { front, split, chosen, other } = store;
   const kinds: [string, string][] = [
@@ -152,7 +152,7 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
   return h("table", { class: "plain stacked pairs" }, h("caption", { class: "hidden" }, "Confusion counts"), h("thead", {}, head), body);
 }
 
-/** Overall measures on all rows side by side, the other model in parentheses. */
+/** Overall measures on all splits side by side, the other model in parentheses. */
 function allRows(store: Store): HTMLElement {
   const { front, chosen, other } = store;
   const measures = front.measuresOn(front.split).filter((measure) => {
@@ -192,10 +192,10 @@ function allRows(store: Store): HTMLElement {
 
 const FEW = 14;
 
-/** Sentences about groups that are shown at most. */
+/** The maximum number of sentences about groups. */
 const MOST_SENTENCES = 40;
 
-/** What moves the score, the largest first. */
+/** The coefficients, the largest first. */
 function coefficients(store: Store, showAll: boolean): HTMLElement {
   const { data, chosen, other } = store;
   const paramsOf = (model: number) => (model === UNMITIGATED ? data.unmitigatedParams : (data.params[model] ?? []));
@@ -232,24 +232,24 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     {},
     h("th", { scope: "col" }, "feature"),
     h("td", {}),
-    h("th", { scope: "col" }, "adds to the score"),
+    h("th", { scope: "col" }, "coefficient"),
     isAlone(store) ? null : h("th", { scope: "col" }, shortName(other)),
   );
   return h("table", { class: "bars coefficients" }, h("caption", { class: "hidden" }, "Coefficients by size"), h("thead", {}, head), body);
 }
 
-/** What a unit of a number is. */
+/** The unit of the coefficients of numeric columns. */
 function unit(scale: string): string {
-  if (scale === "standard") return "For a numeric column: per standard deviation.";
-  if (scale === "min-max") return "For a numeric column: from its smallest to its largest value.";
-  return "For a numeric column: per unit.";
+  if (scale === "standard") return "The unit of a numeric column is its standard deviation.";
+  if (scale === "min-max") return "The unit of a numeric column is its range, from its smallest to its largest value.";
+  return "Numeric columns keep their own units.";
 }
 
-/** Groups in counts of people. */
+/** Rates of groups as counts of people. */
 function people(store: Store): HTMLElement {
   const { data, front, chosen, other } = store;
   const { target, positive } = data.run.spec;
-  // A comparison such as ">= 5000" stands for itself.
+  // A comparison such as ">= 5000" has its own sign.
   const sign = /^[<>]=? ?/.test(positive ?? "") ? "" : "= ";
   const label = `${shorten(target ?? "the target", 40)} ${sign}${shorten(positive ?? "positive", 40)}`;
   const said = data.attributes.flatMap((attribute) =>
@@ -279,7 +279,7 @@ function reliability(store: Store): HTMLElement[] {
   if (binsOf(store.front, 0).length === 0) return [];
   return [
     h("h3", {}, "Are the probabilities reliable?"),
-    h("p", { class: "intro" }, "Predicted probability against the observed share of positive labels; larger dots have more rows. On the dashed line both agree."),
+    h("p", { class: "intro" }, "The predicted probability against the observed share of positive labels. Larger dots stand for more rows. On the dashed line, both are equal."),
     h("figure", { class: "reliable" }, new Reliability(store).element),
   ];
 }
@@ -302,7 +302,7 @@ export function detail(store: Store): HTMLElement {
   });
   element.append(
     h("p", { class: "intro", id: "detail-intro" }),
-    h("h3", {}, "What it means for each group"),
+    h("h3", {}, "Results by group"),
     counts,
     groups,
     h("h3", {}, "Measures on all splits"),
@@ -312,7 +312,8 @@ export function detail(store: Store): HTMLElement {
     h(
       "p",
       { class: "intro" },
-      "The score is the sum of these; a person is selected if it is at least 0. Orange lines: the model compared with. ",
+      "The score is the intercept plus each coefficient times its feature. A person is selected if the score is at least 0. " +
+        "Orange lines show the model compared with. ",
       unit(data.run.spec.scale),
     ),
     weights,
@@ -322,7 +323,7 @@ export function detail(store: Store): HTMLElement {
   );
   let shown = "";
   const follow = () => {
-    // Requirements may change without another model being chosen; the card has their verdicts.
+    // Requirements can change while the selected model stays the same; the card shows their verdicts.
     const wanted = `${store.chosen} ${store.other} ${store.split} ${store.requirements.map(requirementText).join()}`;
     if (wanted !== shown) draw();
     shown = wanted;
@@ -337,7 +338,7 @@ export function detail(store: Store): HTMLElement {
       `rows${compared}.${whiskers}`;
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
-    tables.replaceChildren(scrolling(allRows(store), "All measures on all rows"));
+    tables.replaceChildren(scrolling(allRows(store), "All measures on all splits"));
     weights.replaceChildren(scrolling(coefficients(store, showAll), "Coefficients"));
     const n = data.features.length + 1;
     more.hidden = n <= FEW;

@@ -1,9 +1,9 @@
-// Elements made by hand: texts only ever become text nodes.
+// Helpers for elements. Strings only become text nodes, never markup.
 
 type Child = Node | string | null;
 type Attributes = Record<string, string | number | boolean>;
 
-/** An element with attributes and children; a text is a text, whatever is in it. */
+/** An element with attributes and children; a string becomes a text node. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -18,14 +18,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A text no longer than this; what is cut off is said by three dots. */
+/** Shortens a string to `most` characters; a shortened string ends with an ellipsis. */
 export function shorten(text: string, most = 48): string {
   const shown = text.replace(/[\p{Cc}\u2028\u2029]/gu, "\uFFFD");
   const letters = [...shown.slice(0, most * 2 + 2)];
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");
 }
 
-/** A name from a stranger's file: isolated in its direction, shortened, whole (within reason) on hover. */
+/** A name from a file: isolated in its writing direction and shortened; hovering shows up to 400 characters of it. */
 export function name(text: string, most = 48): HTMLElement {
   const short = shorten(text, most);
   const element = h("bdi", { class: "name" }, short);
@@ -35,7 +35,7 @@ export function name(text: string, most = 48): HTMLElement {
 
 let lastId = 0;
 
-/** An id that nothing else in the page has. */
+/** An id that is unique in the report. */
 export function freshId(prefix: string): string {
   lastId += 1;
   return `${prefix}-${lastId}`;
@@ -49,7 +49,7 @@ export function section(id: string, title: string, intro: string | null): HTMLEl
   return element;
 }
 
-/** A table that scrolls sideways if it has to, reachable by keyboard; then a line above it says so. */
+/** A table that the keyboard can reach. If it is too wide, it scrolls sideways and a line above it says so. */
 export function scrolling(table: HTMLElement, label: string): HTMLElement {
   const region = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
   const hint = h("p", { class: "note hint", hidden: true }, "Scroll the table sideways to see all columns →");

@@ -1,11 +1,11 @@
-// The columns of a front, by name, as a selection sees them.
+// The columns of a front, by name.
 
 import { canonical, nearNames, termText, SPLITS, type Split, type Term } from "./grammar.ts";
 import { kindOf, meaningOf, meantBy, type ObjectiveMeaning } from "./meaning.ts";
 
 export type Value = number | null;
 
-/** What the cases and the page say of a front. */
+/** The data of a front, from the report or from test cases. */
 export interface FrontSource {
   objectives: ObjectiveMeaning[];
   front_in: "measures" | "objectives";
@@ -14,22 +14,22 @@ export interface FrontSource {
   unmitigated: Map<string, Value>;
 }
 
-/** One column, with the side on which it is better. */
+/** One column, with its better direction. */
 export interface Column {
   name: string;
   values: Value[];
   largeIsBetter: boolean;
 }
 
-/** The id of the unmitigated model, which is not on the front. */
+/** Stands for the unmitigated model, which is not on the front, in place of an index. */
 export const UNMITIGATED = -1;
 
-/** The name that judged measures have for the share of wrong decisions. */
+/** The name of the error rate in the measures that define a front. */
 export const ERROR_RATE = "1 - accuracy";
 
 /**
- * Whether a column, named without its split, is a measure itself and not the end of an interval or the like,
- * which has a point after the measure's name.
+ * Whether a column, named without its split, is a measure. Other columns, such as the ends of intervals, have a dot
+ * after the name of the measure.
  */
 export function isMeasure(bare: string): boolean {
   return bare !== "probability_nondominated" && (bare.endsWith(")") || !bare.includes("."));
@@ -39,7 +39,7 @@ export function known(values: Value[]): number[] {
   return values.filter((v): v is number => v !== null);
 }
 
-/** Smallest and largest of the values there are. */
+/** Smallest and largest value, ignoring missing values. */
 export function extent(values: Value[]): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const v of values) {
@@ -50,9 +50,9 @@ export function extent(values: Value[]): [number, number] {
   return [low, high];
 }
 
-/** How bad each point is, from 0 for the best of the front to 1 for the worst; 0 where all are alike. */
+/** How bad each model is, from 0 for the best of the front to 1 for the worst; 0 for all if they are equal. */
 export function scaled(column: Column): Value[] {
-  // Halves, so that no range is too wide for a number.
+  // Halves, so that no range overflows.
   const sign = column.largeIsBetter ? -0.5 : 0.5;
   const halves = column.values.map((v) => (v === null ? null : v * sign));
   const [low, high] = extent(halves);
@@ -60,7 +60,7 @@ export function scaled(column: Column): Value[] {
   return halves.map((v) => (v === null ? null : range > 0 ? (v - low) / range : 0));
 }
 
-/** Largest minus smallest value; 1 where there is no difference. */
+/** Largest minus smallest value; 1 if all are equal. */
 export function rangeOf(column: Column): number {
   const [low, high] = extent(column.values);
   return high - low > 0 ? high - low : 1;
@@ -69,19 +69,19 @@ export function rangeOf(column: Column): number {
 export class Front {
   /** Names of the objectives, the loss first. */
   readonly objectives: string[];
-  /** The same with their meaning. */
+  /** The objectives with their meaning. */
   readonly meant: ObjectiveMeaning[];
   readonly frontIn: "measures" | "objectives";
   readonly measures: string[];
   readonly unmitigated: Map<string, Value>;
   /** The splits that have rows. */
   readonly splits: Split[];
-  /** The rows that choices are made on: validation rows, training rows where there are none. */
+  /** The split on which models are chosen: validation rows, or training rows if there are none. */
   readonly split: Split;
-  /** The rows that sentences are about: test rows, or those that choices are made on without them. */
+  /** The split that sentences describe: test rows, or without them the split on which models are chosen. */
   readonly reporting: Split;
   readonly length: number;
-  /** All points: the better first objective on training rows first, then the smaller id. */
+  /** Indices of all models in the order that breaks ties: by the first objective on training rows, then by id. */
   readonly order: number[];
   readonly names: string[];
   private readonly columns: Map<string, Value[]>;
@@ -105,17 +105,22 @@ export class Front {
     this.order.sort((a, b) => (at(a) === at(b) ? a - b : at(a) < at(b) ? -1 : 1));
   }
 
+  /** Whether a model of the front has this index. */
+  has(index: number): boolean {
+    return Number.isInteger(index) && index >= 0 && index < this.length;
+  }
+
   values(name: string): Value[] | undefined {
     return this.columns.get(name);
   }
 
-  /** A value of a model, which may be the unmitigated one. */
+  /** A value of a model, which may be the unmitigated model. */
   at(column: string, model: number): Value {
     const found = model === UNMITIGATED ? this.unmitigated.get(column) : this.columns.get(column)?.[model];
     return found ?? null;
   }
 
-  /** The ends of a model's 95% interval: its own, or of the band that holds for all models at once. */
+  /** The ends of a model's own 95% interval, or of the 95% band that holds for all models at once. */
   interval(column: string, model: number, kind: "own" | "band" = "own"): [number, number] | null {
     const prefix = kind === "band" ? "band_" : "";
     const [low, high] = [this.at(`${column}.${prefix}low`, model), this.at(`${column}.${prefix}high`, model)];
@@ -123,8 +128,8 @@ export class Front {
   }
 
   /**
-   * Whether no model differs measurably from the unmitigated one in a column: the 95% interval of every
-   * change includes 0. Without intervals nothing is known, which is not the same.
+   * Whether no model differs measurably from the unmitigated model in a column, that is, the 95% interval of every
+   * change includes 0. False without intervals, because then this is unknown.
    */
   withinNoise(column: string): boolean {
     const [lows, highs] = [this.values(`${column}.change_low`), this.values(`${column}.change_high`)];
@@ -151,21 +156,21 @@ export class Front {
     return meaningOf(bare)?.better === "larger";
   }
 
-  /** An objective's column; that of training rows has no split in its name. */
+  /** An objective's column; the name has no split for training rows. */
   objective(name: string, split: Split): Column | undefined {
     return this.column(split === "train" ? `objective.${name}` : `${split}.objective.${name}`);
   }
 
-  /** The column that a term means, or why there is none. */
+  /** The column that a term refers to, or an error message. */
   find(term: Term, first: "measure" | "objective"): Column | string {
     const name = canonical(term);
     if (term.split !== null && !this.splits.includes(term.split)) {
       return `the run has no ${term.split} rows; it has ${this.splits.join(", ")}`;
     }
     if (term.objective) {
-      // As the column is called: without a split it is that of training rows.
+      // As in column names, a name without a split refers to training rows.
       const found = this.objective(name, term.split ?? "train");
-      return found ?? `there is no objective ${name}; there is ${this.objectives.join(", ")}`;
+      return found ?? `the run has no objective ${name}; available: ${this.objectives.join(", ")}`;
     }
     const split = term.split ?? this.split;
     const measure = this.column(`${split}.${name}`);
@@ -174,7 +179,7 @@ export class Front {
     return found ?? this.unknown(term, split);
   }
 
-  /** The measure that a requirement on an objective is meant for. */
+  /** Suggests the measure that a requirement on an objective is meant for. */
   measureFor(term: Term): string | null {
     const measure = meantBy(term.name);
     if (measure === undefined) return null;
@@ -183,22 +188,22 @@ export class Front {
     return this.objectives.includes(name) ? `${problem}, or objective.${name} to limit the objective` : problem;
   }
 
-  /** Says what there is instead. */
+  /** The error message for an unknown name, with the names available. */
   private unknown(term: Term, split: Split): string {
     const measures = this.measuresOn(split);
     const names = [...measures, ...this.objectives];
     const kind = kindOf;
-    // An objective may have the name of its measure.
-    const alike = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
+    // An objective and a measure may have the same name.
+    const same = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
     const wanted = canonical(term);
-    if (alike.length > 0) return `there is no ${wanted}; there is ${alike.join(", ")}`;
+    if (same.length > 0) return `the run has no ${wanted}; available: ${same.join(", ")}`;
     const meant = this.measureFor(term);
     if (meant !== null) return meant;
     const near = nearNames(term.name, [...new Set(names.map(kind))]);
-    return `there is no measure or objective ${JSON.stringify(term.name)}; ${near}`;
+    return `the run has no measure or objective ${JSON.stringify(term.name)}; ${near}`;
   }
 
-  /** Names of the measures on a split, without it. */
+  /** Names of the measures on a split, without the split. */
   measuresOn(split: Split): string[] {
     return this.names
       .filter((name) => name.startsWith(`${split}.`) && !name.startsWith(`${split}.objective.`))
@@ -206,7 +211,7 @@ export class Front {
       .filter(isMeasure);
   }
 
-  /** What the front was judged by, on some rows; the smaller, the better. */
+  /** The columns that define the front, on a split; smaller is better. */
   judgedBy(split: Split = this.split): Column[] {
     const column = (name: string): Column | undefined => {
       if (this.frontIn === "objectives") return this.objective(name, split);

@@ -1,8 +1,8 @@
-// Names and requirements as text, the same language as on the command line.
+// Parses and writes terms, requirements and weights, with the grammar of the command line.
 
 import { plain } from "./number.ts";
 
-/** What is asked for cannot be understood, or is not there. */
+/** A request that cannot be parsed, or that names something unknown. */
 export class UsageError extends Error {}
 
 export type Split = "train" | "validation" | "test";
@@ -10,7 +10,7 @@ export const SPLITS: readonly Split[] = ["train", "validation", "test"];
 
 const SPECIAL = /[,=:()<>"]/;
 
-/** Reads one text from left to right. */
+/** Reads one string from left to right. */
 class Scanner {
   private at = 0;
   constructor(private readonly text: string) {}
@@ -81,7 +81,7 @@ class Scanner {
   }
 }
 
-/** `name`, or `"name"` where it holds a character of the grammar. */
+/** `name`, or `"name"` if it contains a special character. */
 export function quote(name: string): string {
   if (name !== "" && name.trim() === name && !SPECIAL.test(name)) return name;
   return `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
@@ -123,7 +123,7 @@ function joined(scanner: Scanner): Name[] {
   return parts;
 }
 
-/** Reads `fp=1, fn=5)`: the name of the error rate with these costs, as columns have it. */
+/** Reads `fp=1, fn=5)`; returns the column name of the error rate with these costs. */
 function readCosts(scanner: Scanner): string {
   const costs = { fp: 1, fn: 1 };
   do {
@@ -145,7 +145,7 @@ function readCosts(scanner: Scanner): string {
 function readTerm(scanner: Scanner): Term {
   const before = scanner.clone();
   const whole = scanner.name();
-  // In quotes, all of it is one name.
+  // A quoted string is a single name.
   if (whole.includes("(")) return parseTerm(whole);
   let name = whole;
   let split: Split | null = null;
@@ -184,7 +184,7 @@ function readTerm(scanner: Scanner): Term {
   return term;
 }
 
-/** Reads a whole text. */
+/** Parses a whole string. */
 export function parseTerm(text: string): Term {
   const scanner = new Scanner(text);
   const term = readTerm(scanner);
@@ -192,12 +192,12 @@ export function parseTerm(text: string): Term {
   return term;
 }
 
-/** The name as columns of a front have it, without split: `selection_rate(sex=F)`. */
+/** The column name in a front without the split: `selection_rate(sex=F)`. */
 export function canonical(term: Term): string {
   if (term.attribute.length === 0) return term.name;
   const [only = ""] = term.attribute;
   const attribute = term.attribute.length === 1 ? only : term.attribute.map(quote).join(":");
-  // The label of an intersection has its parts in quotes where a colon could mislead.
+  // The label of an intersection quotes parts that contain a colon.
   const part = (name: string) => (/[:"]/.test(name) ? quote(name) : name);
   const group = term.group.length === 1 ? term.group[0] : term.group.map(part).join(":");
   return term.group.length === 0
@@ -205,7 +205,7 @@ export function canonical(term: Term): string {
     : `${term.name}(${attribute}=${group})`;
 }
 
-/** The group as it can be typed without its attribute, where it is an interval of it. */
+/** The group as typed without its attribute, if it is an interval of that attribute. */
 function intervalText({ attribute, group }: Term): string | null {
   const [column = "", label = ""] = [attribute[0], group[0]];
   const at = label.indexOf(column);
@@ -254,12 +254,12 @@ function readLimit(scanner: Scanner): number {
   return limitOf(text) ?? fail(before, text.replace(/\s*%$/, ""));
 }
 
-/** The limit that a text says; null if it says none. */
+/** Parses a limit; `null` if the string is not a number or a percentage. */
 export function limitOf(text: string): number | null {
   const [, digits, power, percent] = /^([-+]?(?:\d+\.?\d*|\.\d+))(e[-+]?\d+)?\s*(%)?$/i.exec(text.trim()) ?? [];
   if (digits === undefined) return null;
   const plain = Number(`${digits}${power ?? ""}`);
-  // Moves the decimal point, so that 12.3% is the number that 0.123 is.
+  // Shift the decimal point, so that 12.3% is exactly the number 0.123.
   const number = percent === undefined ? plain : power === undefined ? Number(`${digits}e-2`) : plain / 100;
   return Number.isFinite(number) ? number : null;
 }
@@ -284,7 +284,7 @@ function readNumber(scanner: Scanner): number {
   return fail(before, text);
 }
 
-/** Reads `accuracy >= 0.8` and `accuracy >= 80%`. */
+/** Parses `accuracy >= 0.8` or `accuracy >= 80%`. */
 export function parseRequirement(text: string): Requirement {
   const scanner = new Scanner(text);
   const requirement = {
@@ -300,7 +300,7 @@ export function requirementText({ term, comparator, bound }: Requirement): strin
   return `${termText(term)} ${comparator} ${plain(bound)}`;
 }
 
-/** Reads `log_loss=0.7, demographic_parity(sex)=0.3`. */
+/** Parses `log_loss=0.7, demographic_parity(sex)=0.3`. */
 export function parseWeights(text: string): [Term, number][] {
   const scanner = new Scanner(text);
   const weights: [Term, number][] = [];
@@ -308,22 +308,22 @@ export function parseWeights(text: string): [Term, number][] {
     const before = scanner.clone();
     const term = readTerm(scanner);
     if (weights.some(([other]) => termText(other) === termText(term))) {
-      throw before.fail(`${termText(term)} is weighed twice`);
+      throw before.fail(`${termText(term)} has two weights; remove one`);
     }
     scanner.expect("=");
     const start = scanner.clone();
     const weight = readNumber(scanner);
-    if (weight < 0) throw start.fail(`${plain(weight)} is negative; weights are not`);
+    if (weight < 0) throw start.fail(`${plain(weight)} is negative; choose a weight of at least 0`);
     weights.push([term, weight]);
   } while (scanner.take(","));
   if (weights.every(([, weight]) => weight === 0)) {
-    throw scanner.fail("all weights are 0; one must be above");
+    throw scanner.fail("all weights are 0; set at least one above 0");
   }
   scanner.finish();
   return weights;
 }
 
-/** What was perhaps meant, or what there is. */
+/** The most similar names, or all names. */
 export function nearNames(wanted: string, names: string[]): string {
   const folded = (s: string) => s.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
   const target = folded(wanted);
@@ -341,10 +341,10 @@ export function nearNames(wanted: string, names: string[]): string {
     .slice(0, 3);
   const list = (all: string[]) => all.map((name) => JSON.stringify(name)).join(", ");
   if (near.length > 0) return `did you mean ${list(near.map(({ name }) => name))}?`;
-  return names.length === 0 ? "there are none" : `there are ${list(names.slice(0, 12))}`;
+  return names.length === 0 ? "none are available" : `available: ${list(names.slice(0, 12))}`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours between two texts. */
+/** The number of insertions, deletions, replacements and swaps of neighbors between two strings. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [];
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0;

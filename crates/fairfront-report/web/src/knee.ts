@@ -1,6 +1,6 @@
-// The knee of a front: the point farthest below the plane through its extremes.
+// The knee of a front: the model farthest below the plane through its extremes. Here, a point is the values of a model.
 
-/** Positions of the points that no other dominates, increasing; of equal points the first. */
+/** Positions of the nondominated points, increasing; of equal points, only the first. */
 export function nondominated(points: number[][]): number[] {
   const order = points.map((_, i) => i);
   order.sort((a, b) => lexicographic(points[a] ?? [], points[b] ?? []) || a - b);
@@ -19,7 +19,7 @@ export function nondominated(points: number[][]): number[] {
   return kept.sort((a, b) => a - b);
 }
 
-/** Whether a point is nowhere worse than another. */
+/** Whether a point is at least as good as another in every value. */
 function isAsGood(point: number[], other: number[]): boolean {
   for (let axis = 0; axis < other.length; axis++) {
     if ((point[axis] as number) > (other[axis] as number)) return false;
@@ -35,7 +35,7 @@ function lexicographic(a: number[], b: number[]): number {
   return 0;
 }
 
-/** Position of the knee; `null` where no point has finite values. Of equally far ones the first. */
+/** Position of the knee; `null` if no point has finite values. Of equally distant points, the first. */
 export function knee(points: number[][]): number | null {
   const front = nondominated(points).filter((i) => (points[i] ?? []).every(Number.isFinite));
   const own = front.map((i) => points[i] ?? []);
@@ -46,7 +46,7 @@ export function knee(points: number[][]): number | null {
   });
   const within = own.map((p) =>
     ranges.map(([low, high], axis) => {
-      // Halves, because the width of a range can be beyond the largest number.
+      // Halves, so that no range overflows.
       const width = high / 2 - low / 2;
       return width > 0 ? ((p[axis] ?? 0) / 2 - low / 2) / width : 0;
     }),
@@ -72,7 +72,7 @@ function normal(points: number[][], m: number): number[] | null {
     rows.push([...least, 1]);
   }
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0;
-  // Elimination with pivoting; what is 1e-9 of values up to 1 is 0 here.
+  // Elimination with pivoting; values are at most 1, and pivots below 1e-9 count as 0.
   for (let column = 0; column < m; column++) {
     let pivot = column;
     for (let row = column; row < m; row++) {

@@ -1,17 +1,18 @@
-// Columns in words.
+// Columns, values and models in words.
 
 import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
 import { type Column, ERROR_RATE, type Front, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
 import { meaningOf } from "./meaning.ts";
+import { idOf } from "./modelId.ts";
 import { cell, fixed } from "./number.ts";
 import { Quantity } from "./price.ts";
 
-/** A measure or an objective whatever the rows: `accuracy`, `objective.error_rate`. */
+/** The name of a measure or an objective without the split: `accuracy`, `objective.error_rate`. */
 export type Measure = string;
 
-/** The column of a measure on some rows. */
+/** The column of a measure on a split. */
 export function columnOf(front: Front, measure: Measure, split: Split): Column | undefined {
   return measure.startsWith("objective.")
     ? front.objective(measure.slice("objective.".length), split)
@@ -38,11 +39,11 @@ function parts(measure: Measure): [kind: string, inside: string | null] {
 export function words(measure: Measure, most = 40): string {
   const [kind, inside] = parts(measure);
   const of = inside === null ? "" : ` (${shorten(inside, most)})`;
-  const what = measure.startsWith("objective.") ? " objective" : "";
-  return `${meaningOf(kind)?.label ?? kind.replaceAll("_", " ")}${what}${of}`;
+  const suffix = measure.startsWith("objective.") ? " objective" : "";
+  return `${meaningOf(kind)?.label ?? kind.replaceAll("_", " ")}${suffix}${of}`;
 }
 
-/** Which rows, before the word. */
+/** The adjective of a split, as in `training rows`. */
 export function rowsName(split: Split): string {
   return split === "train" ? "training" : split;
 }
@@ -55,12 +56,12 @@ export function isCount(measure: Measure): boolean {
   return meaningOf(measure)?.unit === "count";
 }
 
-/** Whether a measure is a share of rows, which people read as a percentage. */
+/** Whether a measure is a share of rows, shown as a percentage. */
 export function isRate(measure: Measure): boolean {
   return meaningOf(measure)?.unit === "share";
 }
 
-/** `84.6%` for a share, four digits for anything else. */
+/** `84.6%` for a share, four decimals for other measures, commas for counts. */
 export function valueText(measure: Measure, value: Value): string {
   if (value === null) return "–";
   return isRate(measure) ? `${fixed(100 * value, 1)}%` : cell(value, isCount(measure));
@@ -74,23 +75,23 @@ export function intervalText(measure: Measure, [low, high]: [number, number]): s
 }
 
 /** `model 12`, `the unmitigated model` */
-export function modelName(id: number): string {
-  return id === UNMITIGATED ? "the unmitigated model" : `model ${id}`;
+export function modelName(model: number): string {
+  return model === UNMITIGATED ? "the unmitigated model" : `model ${idOf(model)}`;
 }
 
-/** The same where there is little room. */
-export function shortName(id: number): string {
-  return id === UNMITIGATED ? "unmitigated" : `model ${id}`;
+/** A short name for small places. */
+export function shortName(model: number): string {
+  return model === UNMITIGATED ? "unmitigated" : `model ${idOf(model)}`;
 }
 
-/** Whether larger or smaller is the better side; rates of one group and counts have none. */
+/** The better direction; `null` for rates of one group and for counts. */
 export function direction(measure: Measure): "large" | "small" | null {
   if (measure.startsWith("objective.")) return "small";
   const better = isCount(measure) ? null : (meaningOf(measure)?.better ?? null);
   return better === null ? null : better === "larger" ? "large" : "small";
 }
 
-/** What a measure means, in a sentence without its end. */
+/** The definition of a measure, as part of a sentence. */
 export function explain(measure: Measure): string | null {
   const [kind, inside] = parts(measure);
   if (measure.startsWith("objective.")) {
@@ -100,7 +101,7 @@ export function explain(measure: Measure): string | null {
   return meaningOf(kind)?.description ?? null;
 }
 
-/** The term that means a measure, whatever is in its names. */
+/** The term for a measure; names may contain any characters. */
 export function termOf(measure: Measure, attributes: Attribute[]): Term {
   const objective = measure.startsWith("objective.");
   const [kind, inside] = parts(measure);
@@ -115,13 +116,13 @@ export function termOf(measure: Measure, attributes: Attribute[]): Term {
   return { ...term, attribute: [inside] };
 }
 
-/** What the front was judged by, as people read it: accuracy instead of its opposite. */
+/** The measures or objectives that define the front, with accuracy instead of the error rate. */
 export function judgedMeasures(front: Front): Measure[] {
   if (front.frontIn === "objectives") return front.objectives.map((name) => `objective.${name}`);
   return front.measures.map((name) => (name === ERROR_RATE ? "accuracy" : name));
 }
 
-/** Accuracy, and for each other objective the measure it stands for: what prices are said in. */
+/** The measures that a price states: accuracy, and for each other objective the measure it stands for. */
 export function pricedMeasures(front: Front): Measure[] {
   const fair = front.meant.slice(1).map((objective) => measureOf(Quantity.of(objective, front.split).column));
   const all = ["accuracy", ...fair];

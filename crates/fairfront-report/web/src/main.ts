@@ -1,4 +1,4 @@
-// The page: reads what the command wrote into it and shows it.
+// Builds the report from the data that the command wrote into it.
 
 import { followTheme } from "./canvas.ts";
 import { choice } from "./choice.ts";

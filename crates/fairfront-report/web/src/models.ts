@@ -1,4 +1,4 @@
-// All models as a table: the front for those who read rather than look.
+// All models as a table.
 
 import { h, scrolling, section } from "./dom.ts";
 import { frontText, save } from "./download.ts";
@@ -13,12 +13,13 @@ import {
   valueText,
   words,
 } from "./label.ts";
+import { idOf } from "./modelId.ts";
 import { fixed, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 
 const PAGE = 12;
 
-/** The wider side of a model's interval, in the unit of its value. */
+/** The wider side of a model's interval, in the unit of the value. */
 function halfWidth(store: Store, measure: Measure, column: string, model: number): string | null {
   const [interval, value] = [store.front.interval(column, model), store.front.at(column, model)];
   if (interval === null || value === null) return null;
@@ -51,7 +52,7 @@ export function models(store: Store): HTMLElement {
     headRow.append(head);
     heads.push({ measure, cell: head, button });
   }
-  // Without a requirement every model would meet it.
+  // The column is hidden without requirements.
   const meets = h("th", { scope: "col", class: "meets" }, "meets your requirements");
   headRow.append(meets);
   const previous = h("button", { type: "button" }, "Previous");
@@ -75,14 +76,15 @@ export function models(store: Store): HTMLElement {
     const order = front.order.slice().sort((a, b) => at(a) - at(b) || a - b);
     return descending ? order.reverse() : order;
   };
-  const rowOf = (point: number): HTMLElement => {
-    const pick = h("button", { type: "button", class: "link" }, String(point));
-    pick.setAttribute("aria-label", `choose model ${point}`);
-    const row = h("tr", { "data-point": point }, h("th", { scope: "row" }, pick));
+  const rowOf = (model: number): HTMLElement => {
+    const id = idOf(model);
+    const pick = h("button", { type: "button", class: "link" }, String(id));
+    pick.setAttribute("aria-label", `select model ${id}`);
+    const row = h("tr", { "data-model-id": id }, h("th", { scope: "row" }, pick));
     for (const measure of measures) {
       const column = columnOf(front, measure, store.split);
-      const own = valueText(measure, column?.values[point] ?? null);
-      const half = halfWidth(store, measure, column?.name ?? "", point);
+      const own = valueText(measure, column?.values[model] ?? null);
+      const half = halfWidth(store, measure, column?.name ?? "", model);
       row.append(
         h(
           "td",
@@ -92,15 +94,15 @@ export function models(store: Store): HTMLElement {
         ),
       );
     }
-    if (store.requirements.length > 0) row.append(h("td", { class: "meets" }, store.meets[point] ? "yes" : "no"));
-    if (point === store.chosen) row.setAttribute("aria-current", "true");
+    if (store.requirements.length > 0) row.append(h("td", { class: "meets" }, store.meets[model] ? "yes" : "no"));
+    if (model === store.chosen) row.setAttribute("aria-current", "true");
     row.addEventListener("click", () => {
-      store.pick(point);
-      // The row was drawn again: the focus goes where it was.
-      const again = body.querySelector<HTMLElement>(`[data-point="${point}"] button`);
+      store.pick(model);
+      // The rows were drawn again, so the focus has to be restored.
+      const again = body.querySelector<HTMLElement>(`[data-model-id="${id}"] button`);
       if (document.activeElement === document.body) again?.focus({ preventScroll: true });
     });
-    row.addEventListener("pointerenter", () => store.hover(point));
+    row.addEventListener("pointerenter", () => store.hover(model));
     row.addEventListener("pointerleave", () => store.hover(null));
     return row;
   };
@@ -110,7 +112,7 @@ export function models(store: Store): HTMLElement {
     page = Math.min(Math.max(page, 0), last);
     const shown = order.slice(page * PAGE, (page + 1) * PAGE);
     const intervals = front.interval(`${store.split}.accuracy`, 0) ? " ±: the wider side of the 95% interval." : "";
-    caption.textContent = `On ${rowsName(store.split)} rows. Select a model by its number; sort by a heading.${intervals}`;
+    caption.textContent = `On ${rowsName(store.split)} rows. Select a model by its number, or sort by a column heading.${intervals}`;
     meets.hidden = store.requirements.length === 0;
     body.replaceChildren(...shown.map(rowOf));
     for (const head of heads) {
@@ -122,7 +124,7 @@ export function models(store: Store): HTMLElement {
     const from = page * PAGE + 1;
     place.textContent = `${grouped(from)} to ${grouped(from + shown.length - 1)} of ${grouped(order.length)}`;
   };
-  // The chosen model is in sight.
+  // Show the page of the table that contains the selected model.
   const follow = () => {
     page = Math.floor(Math.max(sorted().indexOf(store.chosen), 0) / PAGE);
     draw();
@@ -130,8 +132,9 @@ export function models(store: Store): HTMLElement {
   store.on(["choice"], follow);
   store.on(["view"], draw);
   store.on(["hover"], () => {
+    const hovered = store.hovered === null ? null : String(idOf(store.hovered));
     for (const row of body.children) {
-      row.classList.toggle("hovered", Number((row as HTMLElement).dataset.point) === store.hovered);
+      row.classList.toggle("hovered", (row as HTMLElement).dataset.modelId === hovered);
     }
   });
   follow();

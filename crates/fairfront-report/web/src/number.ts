@@ -1,13 +1,13 @@
-// Numbers as the command writes them.
+// Formats numbers in the same way as the command.
 
-/** Sign, shortest digits that come back exactly, and the place of the point: 0.d1d2… × 10^place. */
+/** Sign, shortest digits that give the same number when read, and exponent: 0.d1d2… × 10^place. */
 function digitsOf(value: number): { sign: string; digits: string; place: number } {
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const [mantissa = "0", exponent = "0"] = Math.abs(value).toExponential().split("e");
   return { sign, digits: mantissa.replace(".", ""), place: Number(exponent) + 1 };
 }
 
-/** All digits, no power of ten: what `show --csv` writes. */
+/** All digits without an exponent, as in `show --csv`. */
 export function plain(value: number): string {
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";
   const { sign, digits, place } = digitsOf(value);
@@ -16,7 +16,7 @@ export function plain(value: number): string {
   return `${sign}${digits.slice(0, place)}.${digits.slice(place)}`;
 }
 
-/** As model files have it: always with a fraction or a power of ten. */
+/** The format of model files: always with a fraction or an exponent. */
 export function jsonNumber(value: number): string {
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   const { sign, digits, place } = digitsOf(value);
@@ -28,7 +28,7 @@ export function jsonNumber(value: number): string {
   return `${sign}${mantissa}e${place - 1}`;
 }
 
-/** So many digits after the point; exact halves go to the even digit. */
+/** A fixed number of digits after the decimal point; exact halves are rounded to the even digit. */
 export function fixed(value: number, digits: number): string {
   const rounded = value.toFixed(digits);
   if (Math.abs(value) >= 1e21) return rounded;
@@ -40,7 +40,7 @@ export function fixed(value: number, digits: number): string {
   return even ? (value < 0 ? `-${low}` : low) : rounded;
 }
 
-/** Four digits that say something, no trailing zeros, no powers of ten where they can be helped. */
+/** Four significant digits without trailing zeros; an exponent only for very small and very large numbers. */
 export function readable(value: number): string {
   const size = Math.abs(value);
   if (size < 1e-12) return "0";
@@ -54,12 +54,12 @@ export function grouped(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** `1 point`, `1,500 points`. */
+/** `1 model`, `1,500 models`. */
 export function counted(n: number, noun: string): string {
   return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-/** A cell of a table: four digits after the point, as `select` shows them; whole counts with commas. */
+/** A table cell: four digits after the decimal point, as `select` shows them; whole counts with commas. */
 export function cell(value: number | null | undefined, isCount = false): string {
   if (value === null || value === undefined) return "–";
   if (isCount) return Number.isInteger(value) ? grouped(value) : fixed(value, 1);

@@ -1,4 +1,4 @@
-// Any number of measures side by side: a line is a model, and up is better on every axis.
+// Parallel coordinates: one line per model, with up as the better direction on every axis.
 
 import { Drawing, fit, FONT, STRONG, tag, theme, wrapped } from "./canvas.ts";
 import { extent, UNMITIGATED, type Value } from "./front.ts";
@@ -13,7 +13,7 @@ export class Parallel extends Drawing {
   private columns: Value[][] = [];
   private starts: Value[] = [];
   private ranges: [number, number][] = [];
-  /** Where axes begin, below their names. */
+  /** The top of the axes, below their names. */
   private start = 74;
 
   constructor(
@@ -38,7 +38,7 @@ export class Parallel extends Drawing {
     const all = measures.map((measure) => words(measure)).join(", ");
     this.surface.setAttribute(
       "aria-label",
-      `All models as lines across ${all}; up is better. The table of all models has the same numbers`,
+      `All models as lines over the axes ${all}; up is better. The table of all models has the same numbers`,
     );
   }
 
@@ -52,8 +52,8 @@ export class Parallel extends Drawing {
 
   private left(axis: number): number {
     const side = Math.min(90, this.width / (2 * this.measures.length));
-    const gaps = Math.max(this.measures.length - 1, 1);
-    return side + (axis / gaps) * (this.width - 2 * side);
+    const steps = Math.max(this.measures.length - 1, 1);
+    return side + (axis / steps) * (this.width - 2 * side);
   }
 
   private top(axis: number, value: number): number {
@@ -112,12 +112,12 @@ export class Parallel extends Drawing {
     const most = Math.max(...titles.map(({ lines }) => lines.length));
     this.start = 44 + LINE * most;
     const dense = Math.min(0.6, 4 / Math.sqrt(front.length) + 0.06);
-    for (const level of [false, true]) {
-      c.strokeStyle = level ? t.point : t.soft;
-      c.globalAlpha = level ? dense : 0.07;
+    for (const meeting of [false, true]) {
+      c.strokeStyle = meeting ? t.point : t.soft;
+      c.globalAlpha = meeting ? dense : 0.07;
       c.lineWidth = 1;
       for (let point = 0; point < front.length; point++) {
-        if ((meets[point] ?? false) === level) this.line(c, this.of(point));
+        if ((meets[point] ?? false) === meeting) this.line(c, this.of(point));
       }
     }
     c.globalAlpha = 1;

@@ -3,11 +3,12 @@
 import type { Attribute } from "./data.ts";
 import { type Front, UNMITIGATED, type Value } from "./front.ts";
 import { meaningOf } from "./meaning.ts";
+import { idOf } from "./modelId.ts";
 import { fixed } from "./number.ts";
 
 interface Rate {
   name: string;
-  /** Whether it is about people with a positive label, a negative one, or all. */
+  /** Whether it covers people labeled positive (`true`), labeled negative, or all people (`null`). */
   labeled: boolean | null;
   happens: string;
 }
@@ -18,7 +19,7 @@ const WRONGLY_SELECTED: Rate = { name: "false_positive_rate", labeled: false, ha
 
 const RATES = [SELECTED, REFUSED, WRONGLY_SELECTED];
 
-/** The rates that the objectives about an attribute compare. */
+/** The rates that the objectives of an attribute compare. */
 function ratesOf(front: Front, attribute: string): Rate[] {
   const measures = front.meant.slice(1).flatMap(({ measure }) => measure ?? []);
   const about = measures.filter((measure) => measure.endsWith(`(${attribute})`));
@@ -27,7 +28,7 @@ function ratesOf(front: Front, attribute: string): Rate[] {
   return rates.length === 0 ? [SELECTED] : rates;
 }
 
-/** A share as a whole number of a hundred. */
+/** A share as a whole number out of 100. */
 function ofHundred(share: number): string {
   return fixed(100 * Math.min(Math.max(share, 0), 1), 0);
 }
@@ -39,32 +40,32 @@ export interface Statement {
   rate: string;
 }
 
-/** Sentences about the groups of an attribute at a model, compared with another, on the rows that report. */
+/** Sentences about the groups of an attribute for a model, compared with another model, on the reporting split. */
 export function groupStatements(
   front: Front,
-  id: number,
+  model: number,
   { name: attribute, groups }: Attribute,
   label: string,
   other: number = UNMITIGATED,
 ): Statement[] {
   const split = front.reporting;
-  const at = (column: string, model: number): Value => front.at(column, model);
+  const at = (column: string, of: number): Value => front.at(column, of);
   return ratesOf(front, attribute).flatMap((rate) =>
     groups.flatMap((group) => {
       const column = `${split}.${rate.name}(${attribute}=${group})`;
-      const value = at(column, id);
+      const value = at(column, model);
       if (value === null) return [];
       const among = rate.labeled === null ? "" : rate.labeled ? ` labeled ${label}` : ` not labeled ${label}`;
       const count = ofHundred(value);
-      // The name of an interval holds that of its column.
+      // The name of an interval contains the name of its column.
       const isInterval = group.includes(`${attribute}<`) || group.includes(`${attribute}>=`);
-      const who = isInterval ? group : `${attribute} = ${group}`;
-      let said = `of 100 people with ${who}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
-      const [low, high] = [at(`${column}.low`, id), at(`${column}.high`, id)];
+      const shown = isInterval ? group : `${attribute} = ${group}`;
+      let said = `of 100 people with ${shown}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
+      const [low, high] = [at(`${column}.low`, model), at(`${column}.high`, model)];
       if (low !== null && high !== null) said += ` (${ofHundred(low)} to ${ofHundred(high)})`;
-      const before = other === id ? null : at(column, other);
+      const before = other === model ? null : at(column, other);
       if (before !== null) {
-        said += `; ${other === UNMITIGATED ? "unmitigated" : `model ${other}`}: ${ofHundred(before)}`;
+        said += `; ${other === UNMITIGATED ? "unmitigated" : `model ${idOf(other)}`}: ${ofHundred(before)}`;
       }
       return [{ text: said, group, rate: rate.name }];
     }),

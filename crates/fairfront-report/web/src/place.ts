@@ -1,4 +1,4 @@
-// Places for labels next to the markers that they describe.
+// Positions of labels next to the markers that they describe.
 
 /** Left, top, right and bottom, in pixels. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
@@ -23,10 +23,10 @@ export function overlap(a: Box, b: Box): number {
 }
 
 /**
- * The box of a label: inside `room`, never on the marker at `x`, `y`, and on as few other things as possible.
+ * The box of a label: inside `room`, never on the marker at `x`, `y`, and covering as little else as possible.
  * Boxes in `taken` (other labels and markers) weigh more than the points of `crowd`.
  *
- * If the label is not wider than the room and not higher than half of it, such a box always exists.
+ * Such a box always exists if the label is not wider than the room and not taller than half of it.
  */
 export function placeLabel(
   x: number,
@@ -42,9 +42,9 @@ export function placeLabel(
   const down = (t: number) => within(t, top, bottom - height);
   const [after, before] = [x + DISTANCE, x - DISTANCE - width];
   const [above, below] = [y - DISTANCE - height, y + DISTANCE];
-  const beside = [y - height / 2, y - height - 4, y + 4].flatMap((t) => [box(after, down(t)), box(before, down(t))]);
-  const over = [x - width / 2, x - 4, x - width + 4].flatMap((l) => [box(across(l), above), box(across(l), below)]);
-  const places = [...beside, ...over];
+  const sides = [y - height / 2, y - height - 4, y + 4].flatMap((t) => [box(after, down(t)), box(before, down(t))]);
+  const ends = [x - width / 2, x - 4, x - width + 4].flatMap((l) => [box(across(l), above), box(across(l), below)]);
+  const places = [...sides, ...ends];
   const inside = places.filter((b) => b[0] >= left && b[1] >= top && b[2] <= right && b[3] <= bottom);
   const hides = (b: Box) => {
     const points = crowd.filter(([px, py]) => px > b[0] - 4 && px < b[2] + 4 && py > b[1] - 4 && py < b[3] + 4);

@@ -1,4 +1,4 @@
-// The front with its axes, rows and marks.
+// The plot of the front with its controls and legend, and the views of all objectives.
 
 import { gradientImage, onTheme } from "./canvas.ts";
 import { amongOf, notCompared } from "./compared.ts";
@@ -11,7 +11,7 @@ import { Scatter } from "./scatter.ts";
 import type { Store } from "./store.ts";
 import { rowsOf } from "./summary.ts";
 
-/** All that can be on an axis, in groups. */
+/** All measures and objectives that an axis can show, in groups. */
 function choices(store: Store): [string, Measure[]][] {
   const { front } = store;
   const judged = judgedMeasures(front);
@@ -23,12 +23,12 @@ function choices(store: Store): [string, Measure[]][] {
     ["Measures that define the front", judged],
     ["Other measures", rest.filter((m) => !ofGroup(m))],
     ["Objectives, as minimized", objectives],
-    ["One group", rest.filter(ofGroup)],
+    ["Rates of single groups", rest.filter(ofGroup)],
   ];
   return groups.filter(([, measures]) => measures.length > 0);
 }
 
-/** The mark of a rate whose group is not compared in it. */
+/** A note after a rate whose group is not compared in it. */
 function markOf({ data }: Store, measure: Measure): string {
   const { name, attribute, group } = termOf(measure, data.attributes);
   const [of, which] = [attribute[0], group[0]];
@@ -58,7 +58,7 @@ const MEANING: Record<Split, string> = {
   test: "held out: no model was trained or chosen on these rows",
 };
 
-/** Training, validation or test rows. */
+/** The switch between training, validation and test rows. */
 function rowsSwitch(store: Store): HTMLElement {
   const group = freshId("rows");
   const inputs = store.front.splits.map((split) => {
@@ -80,7 +80,7 @@ function rowsSwitch(store: Store): HTMLElement {
   );
 }
 
-/** The meaning of the marks that are shown now. */
+/** The legend of the current plot. */
 function legend(store: Store): HTMLElement {
   const { front } = store;
   const redrawn = front.values("test.probability_nondominated") !== undefined;
@@ -92,10 +92,10 @@ function legend(store: Store): HTMLElement {
     element.replaceChildren(
       item("own", "the selected model"),
       item("start", "the unmitigated model: trained without regard to fairness"),
-      ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
+      ...(store.knee === null ? [] : [item("knee", "the report opens here: the knee of the measurably fairer models")]),
       ...(redrawn
         ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
-        : [item("pale", "faded: another model is better in both measures shown")]),
+        : [item("pale", "faded: dominated in the two measures shown")]),
       ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
       ...(store.requirements.length > 0 ? [item("out", "does not meet your requirements")] : []),
     );
@@ -105,7 +105,7 @@ function legend(store: Store): HTMLElement {
   return element;
 }
 
-/** Which axes cannot tell the models apart. */
+/** Notes about axes on which no model differs measurably from the unmitigated model. */
 function noiseNotes(store: Store): string[] {
   const { front, split } = store;
   const same = [...new Set([store.y, store.x])].filter((measure) => front.withinNoise(columnName(measure, split)));
@@ -116,7 +116,7 @@ function noiseNotes(store: Store): string[] {
   );
 }
 
-/** The front on two axes of one's choice. */
+/** The front on two selectable axes. */
 export function mainPlot(store: Store): HTMLElement {
   const scatter = new Scatter(store, { x: () => store.x, y: () => store.y });
   scatter.surface.id = "front-plot";
@@ -135,8 +135,8 @@ export function mainPlot(store: Store): HTMLElement {
     h(
       "div",
       { class: "toolbar" },
-      axisSelect(store, "y", "Upwards"),
-      axisSelect(store, "x", "Across"),
+      axisSelect(store, "y", "Vertical axis"),
+      axisSelect(store, "x", "Horizontal axis"),
       rowsSwitch(store),
     ),
     scatter.element,
@@ -171,19 +171,19 @@ function projections(store: Store, [first = "", second = "", third = ""]: Measur
     [third, first, second],
     [second, third, first],
   ];
-  return pairs.map(([x, y, colour]) => {
-    const scatter = new Scatter(store, { x: () => x, y: () => y, colour: () => colour, small: true });
-    return h("figure", { class: "projection" }, scatter.element, h("figcaption", {}, colourKey(store, colour)));
+  return pairs.map(([x, y, color]) => {
+    const scatter = new Scatter(store, { x: () => x, y: () => y, color: () => color, small: true });
+    return h("figure", { class: "projection" }, scatter.element, h("figcaption", {}, colorKey(store, color)));
   });
 }
 
-/** What the colours mean. */
-function colourKey(store: Store, measure: Measure): HTMLElement {
+/** The color key of a projection. */
+function colorKey(store: Store, measure: Measure): HTMLElement {
   const bar = h("span", { class: "bar", "aria-hidden": "true" });
   const [low, high] = [h("span"), h("span")];
   const side = direction(measure) === "large" ? "higher is better" : "lower is better";
   const title = h("span", {}, h("strong", {}, `Color: ${words(measure, 20)}`), `, ${side}`);
-  const element = h("div", { class: "colours" }, title, h("span", { class: "scale" }, low, bar, high));
+  const element = h("div", { class: "colors" }, title, h("span", { class: "scale" }, low, bar, high));
   const draw = () => {
     const [least, most] = extent(columnOf(store.front, measure, store.split)?.values ?? []);
     low.textContent = least <= most ? valueText(measure, least) : "not defined";

@@ -1,14 +1,14 @@
-// What a model costs and brings compared with the unmitigated model, in one sentence.
+// The price of a model: its costs and gains compared with the unmitigated model, in one sentence.
 //
-// The sentence is about the rows that report: test rows if the run has them. A change whose interval
-// includes 0 is called "no measurable change"; without intervals there are values only.
+// The sentence describes the reporting split: test rows if the run has them. A change whose interval
+// includes 0 is called "no measurable change"; without intervals, the sentence has values only.
 
 import type { Front, Value } from "./front.ts";
 import type { Split } from "./grammar.ts";
 import { kindOf, meaningOf, type ObjectiveMeaning } from "./meaning.ts";
 import { fixed } from "./number.ts";
 
-/** A measure at the unmitigated model and at a model. */
+/** A measure for the unmitigated model and for a model. */
 export interface Change {
   column: string;
   from: Value;
@@ -22,16 +22,16 @@ export interface Price {
   sentence: string;
   split: Split;
   accuracy: Change;
-  /** For each objective except the first the measure it stands for, or the objective itself. */
+  /** For each objective except the first, the measure it stands for, or the objective itself. */
   fairness: Change[];
 }
 
-/** A quantity that the sentence speaks of. */
+/** A quantity in the sentence. */
 export class Quantity {
   constructor(
     readonly column: string,
     readonly label: string,
-    /** Digits after the point. */
+    /** Digits after the decimal point. */
     private readonly digits: number,
   ) {}
 
@@ -53,8 +53,8 @@ export class Quantity {
     return new Quantity(`${prefix}objective.${objective}`, label, 5);
   }
 
-  change(front: Front, id: number): Change {
-    const at = (column: string) => front.values(column)?.[id] ?? null;
+  change(front: Front, model: number): Change {
+    const at = (column: string) => front.values(column)?.[model] ?? null;
     const [low, high] = [at(`${this.column}.change_low`), at(`${this.column}.change_high`)];
     const known = low !== null && high !== null;
     return {
@@ -66,14 +66,14 @@ export class Quantity {
     };
   }
 
-  /** So many digits that the end of an interval that is nearest to 0 is not written as 0. */
+  /** The number of digits with which `nearest`, the interval end nearest to 0, does not round to 0. */
   private digitsFor(nearest: number): number {
     let digits = this.digits;
     while (digits < this.digits + 2 && isZero(short(nearest, digits))) digits++;
     return digits;
   }
 
-  /** The change of a measure of fairness, of which less is better. */
+  /** The change of a fairness measure; less is better. */
   sentence({ from, to, low, high }: Change): string {
     const { label } = this;
     if (from === null || to === null) return `the ${label} is not defined on these rows`;
@@ -114,7 +114,7 @@ export class Quantity {
   }
 }
 
-/** Values that no sentence could hold are cut off. */
+/** Formats a value, clamped so that sentences stay short. */
 function short(value: number, digits: number): string {
   return fixed(Math.min(Math.max(value, -1e7), 1e7), digits);
 }
@@ -123,19 +123,19 @@ function isZero(text: string): boolean {
   return /^[-0.]*$/.test(text);
 }
 
-/** With its sign: `+0.9`, `-0.4`, `0.0`. */
+/** Formats a value with its sign: `+0.9`, `-0.4`, `0.0`. */
 function signed(value: number, digits: number): string {
   const text = short(Math.abs(value), digits);
   return `${isZero(text) ? "" : value < 0 ? "-" : "+"}${text}`;
 }
 
-/** What a model of a front costs and brings compared with the unmitigated model. */
-export function price(front: Front, id: number): Price {
+/** The price of a model of a front. */
+export function price(front: Front, model: number): Price {
   const split = front.reporting;
   const accuracy = Quantity.accuracy(split);
   const fair = front.meant.slice(1).map((objective) => Quantity.of(objective, split));
-  const ofAccuracy = accuracy.change(front, id);
-  const ofFair = fair.map((q) => q.change(front, id));
+  const ofAccuracy = accuracy.change(front, model);
+  const ofFair = fair.map((q) => q.change(front, model));
   const said = [accuracy.accuracySentence(ofAccuracy)];
   const seen = new Set<string>();
   fair.forEach((quantity, i) => {

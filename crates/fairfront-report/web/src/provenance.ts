@@ -1,4 +1,4 @@
-// How all of it was made: solver, settings, proofs, data, what was left out.
+// How the run was made: solver, settings, optimality proof, data, dropped rows, warnings and notes.
 
 import { comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute, RunFacts } from "./data.ts";
@@ -8,24 +8,24 @@ import { rowsName, words } from "./label.ts";
 import { counted, fixed, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText } from "./verdict.ts";
-import { isWarning, levelName, message } from "./warning.ts";
+import { isWarning, severityName, message } from "./warning.ts";
 
 /** Longer lists end with a count of the rest. */
 const [MOST_REASONS, MOST_GROUPS] = [12, 40];
 
 const SOLVERS: Record<string, string> = {
-  trace: "trace: the exact front, followed with second derivatives",
-  weighted: "weighted sums of the objectives, many at once",
-  "pf-smg": "PF-SMG: stochastic gradients of all objectives, with a list of nondominated points",
-  "eps-fair": "EPS-fair: the loss under bounds on the other objectives",
+  trace: "trace: follows the exact front with second derivatives",
+  weighted: "weighted: minimizes many weighted sums of the objectives at once",
+  "pf-smg": "PF-SMG: follows stochastic gradients of all objectives and keeps a list of nondominated models",
+  "eps-fair": "EPS-fair: minimizes the loss under bounds on the other objectives",
 };
 
-/** What becomes of rows with missing values, by policy. */
+/** The treatment of rows with missing values, by policy. */
 const MISSING: Record<string, string> = {
   drop: "dropped",
   keep: "kept",
-  category: "kept, missing is a category",
-  mean: "kept with the training mean",
+  category: "kept; missing is a category of its own",
+  mean: "kept; missing numbers are replaced by the training mean",
 };
 
 const MISSING_GROUP: Record<string, string> = {
@@ -35,14 +35,14 @@ const MISSING_GROUP: Record<string, string> = {
 };
 
 const STOPS: Record<string, string> = {
-  points: "the list is full",
-  steps: "the budget of steps is spent",
+  full: "the list of models is full",
+  steps: "the step budget is used up",
   converged: "no further improvement",
   complete: "completed",
   stopped: "stopped early; results so far were kept",
 };
 
-/** Any setting in a short text. */
+/** The value of a setting as a short string. */
 function said(value: unknown): string {
   if (value === null || value === undefined) return "none";
   if (typeof value === "number") return plain(value);
@@ -55,20 +55,20 @@ function said(value: unknown): string {
 
 function list(entries: [string, (Node | string)[]][]): HTMLElement {
   const element = h("dl", { class: "facts" });
-  for (const [term, said] of entries) element.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...said)));
+  for (const [term, values] of entries) element.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...values)));
   return element;
 }
 
-function certificate(run: RunFacts): string {
-  const { proven, largest_gap: gap, largest_residual: residual } = run.certificate;
+function optimality(run: RunFacts): string {
+  const { proven, largest_optimality_gap: gap, largest_residual: residual } = run.proof;
   if (gap === null) {
     return `no optimality proof for these models; largest gradient residual ${residual.toExponential(1)}`;
   }
-  const which = proven === run.points ? "every model" : `${grouped(proven)} of ${counted(run.points, "model")}`;
-  return `proven for ${which}: none has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective`;
+  const which = proven === run.models ? "every model" : `${grouped(proven)} of ${counted(run.models, "model")}`;
+  return `proven for ${which}: no model can lower the loss on training rows by more than ${gap.toExponential(1)} without being worse in another objective`;
 }
 
-/** How intervals were made. */
+/** How intervals were computed. */
 function intervals(run: RunFacts): string {
   const made = run.intervals;
   if (!made) return "none: the run has no test rows, or was made by an earlier version";
@@ -82,7 +82,7 @@ function certificates(store: Store): (Node | string)[] {
   if (all.length === 0) return ["no requirement was tested"];
   return all.map((c) => {
     const when = c.stated === "before" ? "stated before results were shown" : "stated after looking at these rows";
-    const how = `${testText(c)}, use ${c.use}, level ${readable(c.level)}, ${when}`;
+    const how = `${testText(c)}, use ${c.use} of these rows, significance level ${readable(c.level)}, ${when}`;
     const which = `${grouped(c.certified.length)} of ${counted(store.front.length, "model")} certified`;
     return h("div", {}, h("code", {}, shorten(c.requirements.join(" and "), 300)), `: ${which}; ${how}`);
   });
@@ -94,14 +94,14 @@ function judgedName(measure: string): string {
 
 function judged(run: RunFacts): string {
   const { front_in: by, candidates, moved, on_test: onTest } = run.judged;
-  const what =
+  const basis =
     by === "measures"
       ? `by measures (${run.judged.measures.map(judgedName).join(", ")}) on training and validation rows`
       : "by the objectives on training rows";
   const threshold = moved > 0 ? ` (${grouped(moved)} obtained by moving the decision threshold of another)` : "";
   const test =
-    onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.points)} remain nondominated`;
-  return `${what}; ${grouped(candidates)} candidates${threshold}${test}`;
+    onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.models)} remain nondominated`;
+  return `${basis}; ${counted(candidates, "candidate")}${threshold}${test}`;
 }
 
 export function provenance(store: Store): HTMLElement {
@@ -116,7 +116,7 @@ export function provenance(store: Store): HTMLElement {
     ["Seed", [String(run.spec.seed)]],
     ["Objectives", [h("ul", {}, ...run.definitions.map((d) => h("li", {}, h("code", {}, shorten(d, 160)))))]],
     ["Front", [judged(run)]],
-    ["Optimality", [certificate(run)]],
+    ["Optimality", [optimality(run)]],
     ["Intervals", [intervals(run)]],
     ["Certificates", certificates(store)],
     ["Ended", [STOPS[run.stop] ?? run.stop]],
@@ -127,14 +127,15 @@ export function provenance(store: Store): HTMLElement {
   element.append(
     h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Fit"), list(fit)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),
   );
-  element.append(h("h3", {}, "Warnings and notes"), notices(run));
+  element.append(h("h3", {}, "Warnings and notes"), messages(run));
   element.append(
     h(
       "p",
       { class: "note" },
-      "This report is one file. It makes no request, needs no server and contains no row of the data. Every number " +
-        "can be recomputed from the run and its data: ",
+      "This report is one file. It makes no network request, needs no server and contains no row of the data. To " +
+        "recompute the numbers of the run from its data, run ",
       h("code", {}, `fairfront verify ${shorten(data.name, 80)}`),
+      ".",
     ),
   );
   return element;
@@ -153,10 +154,10 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Target", [name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40)]],
     ["Groups", data.attributes.map((attribute) => groupsOf(run, attribute))],
     ["Excluded columns", [spec.drop.length === 0 ? "none" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
-    ["Sensitive columns", [spec.use_sensitive ? "are features" : "are not features"]],
+    ["Sensitive columns", [spec.use_sensitive ? "used as features" : "not used as features"]],
     ["Rows with missing values", [shorten([MISSING[spec.missing] ?? spec.missing, ...missing].join("; "), 300)]],
     ["Rows without a group", [MISSING_GROUP[spec.missing_sensitive] ?? spec.missing_sensitive]],
-    ["Rare categories", [spec.pool_rare === 0 ? "kept as they are" : `pooled below ${counted(spec.pool_rare, "training row")}`]],
+    ["Rare categories", [spec.pool_rare === 0 ? "kept as they are" : `pooled if below ${counted(spec.pool_rare, "training row")}`]],
     ["Scaling", [spec.scale]],
     ["Split", [splitText(spec.split)]],
     ["Fingerprint of the rows", [h("code", { class: "hash" }, run.fingerprint)]],
@@ -167,7 +168,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
   return facts;
 }
 
-/** Rows by split, and how many of the rows that were read these are. */
+/** Rows read and used, and rows by split. */
 function rowsUsed(run: RunFacts, bySplit: string): string {
   if (!run.dropped) return bySplit;
   const { read, used } = run.dropped;
@@ -213,7 +214,7 @@ function groupsOf(run: RunFacts, { name: attribute, groups }: Attribute): HTMLEl
   );
 }
 
-/** How rows were divided. */
+/** How rows were split. */
 function splitText(split: unknown): string {
   const rule = split as { shares?: number[]; column?: string } | null;
   if (rule && Array.isArray(rule.shares)) {
@@ -225,29 +226,29 @@ function splitText(split: unknown): string {
   return split === "none" ? "all rows are training rows" : said(split);
 }
 
-/** What became of the rows of a stream. */
+/** The batches of a stream, and how their rows were used. */
 function streamed(stream: NonNullable<RunFacts["stream"]>): string {
   const { batches, updated, rows, used, rejected, dropped, kept } = stream;
   const why = dropped.slice(0, 12).map((d) => `${shorten(d.reason, 60)} (${grouped(d.rows)})`);
   const said = [
     `${counted(batches, "batch").replace(/batchs$/, "batches")}, ${counted(rows, "row")}`,
     updated < batches
-      ? `${grouped(used)} in use; the front is that of batch ${grouped(updated)}, later ones could not update it`
-      : `${grouped(used)} in use, of which the front stands on ${grouped(kept)}`,
+      ? `${grouped(used)} used; the front is from batch ${grouped(updated)}; later batches could not update it`
+      : `${grouped(used)} used, of which the front is based on ${grouped(kept)}`,
     ...(rejected > 0 ? [`${grouped(rejected)} rejected`] : []),
     ...(why.length > 0 ? [`dropped: ${why.join(", ")}`] : []),
   ];
   return said.join("; ");
 }
 
-function notices(run: RunFacts): HTMLElement {
-  if (run.notices.length === 0) return h("p", {}, "None.");
-  const order = [...run.notices].sort((a, b) => Number(isWarning(b)) - Number(isWarning(a)));
+function messages(run: RunFacts): HTMLElement {
+  if (run.messages.length === 0) return h("p", {}, "None.");
+  const order = [...run.messages].sort((a, b) => Number(isWarning(b)) - Number(isWarning(a)));
   return h(
     "ul",
-    { class: "notices" },
+    { class: "messages" },
     ...order.map((one) =>
-      h("li", { class: isWarning(one) ? "warning" : "note-item" }, h("strong", {}, `${levelName(one)}: `), ...message(one.message)),
+      h("li", { class: isWarning(one) ? "warning" : "note-item" }, h("strong", {}, `${severityName(one)}: `), ...message(one.message)),
     ),
   );
 }

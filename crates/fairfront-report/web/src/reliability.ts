@@ -1,4 +1,4 @@
-// Whether probabilities mean what they say: predicted against observed shares of positive labels.
+// The reliability curve: predicted probabilities against observed shares of positive labels.
 
 import { circle, Drawing, drawReason, FONT, theme } from "./canvas.ts";
 import type { Front } from "./front.ts";
@@ -10,7 +10,7 @@ interface Bin {
   observed: number;
 }
 
-/** The bins of a model; none if the run has no such columns. */
+/** The bins of a model; empty if the run has no such columns. */
 export function binsOf(front: Front, model: number): Bin[] {
   const bins: Bin[] = [];
   for (let i = 1; i <= 99; i++) {

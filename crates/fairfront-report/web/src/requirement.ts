@@ -1,4 +1,4 @@
-// Sliders for requirements, and the rule that takes one model of those that remain.
+// Sliders for requirements, and the rule that selects one of the remaining models.
 
 import { freshId, h, shorten } from "./dom.ts";
 import { extent } from "./front.ts";
@@ -8,25 +8,25 @@ import { counted, grouped, plain } from "./number.ts";
 import type { Rule } from "./select.ts";
 import type { Store } from "./store.ts";
 
-/** A round step of which about 150 make a range. */
+/** A round step; about 150 steps cover the range. */
 function stepOf(range: number): number {
   const rough = range / 150;
   const power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5, 10].find((s) => s * power >= rough) ?? 10);
 }
 
-/** Without what binary numbers leave behind a decimal. */
+/** Removes rounding errors from a decimal number. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-/** Whether a requirement is one that a slider can show: a plain bound on the rows that decide. */
+/** Whether a slider can show a requirement: a bound on a measure on the rows that models are chosen on. */
 function isPlain(requirement: Requirement): boolean {
   const { term, comparator } = requirement;
   return term.split === null && !term.objective && (comparator === "<=" || comparator === ">=");
 }
 
-/** The side on which a bound leaves the better values. */
+/** The comparator that keeps the better values. */
 function comparatorOf(measure: Measure): "<=" | ">=" {
   return direction(measure) === "large" ? ">=" : "<=";
 }
@@ -78,11 +78,11 @@ export class Requirements {
   private add(measure: Measure): void {
     const slider = new Slider(this.store, measure);
     this.sliders.push(slider);
-    // What adds another one stays last.
+    // The list for adding requirements stays last.
     this.list.insertBefore(slider.element, this.list.lastChild);
   }
 
-  /** What no slider can show, with a way to take it back. */
+  /** Shows the requirements without a slider, each with a button to remove it. */
   private followChips(): void {
     const others = this.store.requirements.filter(
       (r) => !this.sliders.some((slider) => slider.shows(r)),
@@ -101,7 +101,7 @@ export class Requirements {
     );
   }
 
-  /** Lets a requirement on something else be added. */
+  /** A list for adding a requirement on another measure. */
   private adder(): HTMLElement {
     const { front } = this.store;
     const select = h("select", { "aria-label": "Add a requirement on another measure" });
@@ -132,7 +132,7 @@ class Slider {
   private readonly field: HTMLInputElement;
   private readonly comparator: "<=" | ">=";
   private readonly term: Term;
-  /** Where the slider means no requirement. */
+  /** The position of the slider that means no requirement. */
   private readonly open: number;
 
   constructor(
@@ -148,7 +148,7 @@ class Slider {
     const min = known ? tidy(Math.floor(low / step) * step) : 0;
     const max = known ? tidy(Math.ceil(high / step) * step) : 1;
     this.comparator = comparatorOf(measure);
-    // With `objective.` before it, a name would be about training rows.
+    // With the prefix `objective.`, a name would refer to training rows.
     this.term = termOf(measure.replace(/^objective\./, ""), store.data.attributes);
     this.open = this.comparator === ">=" ? min : max;
     const id = freshId("slider");
@@ -166,7 +166,7 @@ class Slider {
     this.field.addEventListener("change", () => {
       const text = this.field.value.trim();
       const bound = limitOf(text);
-      // A text that is not a number leaves the requirement as it was.
+      // Input that is not a number leaves the requirement unchanged.
       if (text !== "" && bound === null) this.follow();
       else this.ask(bound);
     });
@@ -210,12 +210,12 @@ class Slider {
   }
 }
 
-/** Which of the remaining models is taken. */
+/** The rule that selects one of the remaining models. */
 function rules(store: Store): HTMLElement {
   const all: [string, string, Rule][] = [
     ["the most accurate", "the highest accuracy", { kind: "best", term: parseTerm("accuracy") }],
-    ["the knee", "the model farthest below the straight line (for three or more objectives the plane) through the ends of the front, each value scaled to its range", { kind: "knee" }],
-    ["the least regret", "the model whose worst loss in any one measure is smallest", { kind: "regret" }],
+    ["the knee", "the model farthest below the straight line through the ends of the front, each value scaled to its range; for three or more objectives, a plane takes the place of the line", { kind: "knee" }],
+    ["the least regret", "the model whose largest distance from the best value of any measure is smallest, each measure scaled to its range", { kind: "regret" }],
   ];
   const group = freshId("rule");
   const inputs = all.map(([title, meaning, rule]) => {
@@ -227,7 +227,7 @@ function rules(store: Store): HTMLElement {
   const element = h(
     "fieldset",
     { class: "rules" },
-    h("legend", {}, "Of those, take"),
+    h("legend", {}, "Of these models, select"),
     h("div", { class: "segments" }, ...inputs.map(({ label }) => label)),
   );
   const follow = () => {

@@ -38,9 +38,9 @@ import type { Store } from "./store.ts";
 export interface ScatterOptions {
   x: () => Measure;
   y: () => Measure;
-  /** Colours points by this. */
-  colour?: () => Measure;
-  /** A small drawing: fewer ticks, no names at marks. */
+  /** The measure that colors the models. */
+  color?: () => Measure;
+  /** A small drawing: fewer ticks, no names next to markers. */
   small?: boolean;
 }
 
@@ -49,17 +49,17 @@ interface Scale {
   high: number;
 }
 
-/** What direction is better, in words for an axis. */
+/** The better direction, in words for an axis. */
 function better(measure: Measure, arrows: readonly [more: string, less: string]): string {
   const side = direction(measure);
   if (side === null) return "";
   return (side === "large" ? `higher is better ${arrows[0]}` : `lower is better ${arrows[1]}`).trim();
 }
 
-/** How far an axis goes beyond the values for the sake of bands, as a share of the range of values. */
+/** How far bands may extend an axis beyond the values, as a share of the range of values. */
 const BEYOND = 0.6;
 
-/** Ends of the bands of all models, in one measure. */
+/** The ends of the bands of all models in one measure. */
 interface Bands {
   lows: Value[];
   highs: Value[];
@@ -74,7 +74,7 @@ export class Scatter extends Drawing {
   private x: Scale = { low: 0, high: 1 };
   private y: Scale = { low: 0, high: 1 };
   private inFront: boolean[] = [];
-  /** The points that can be shown, from left to right: what arrow keys go along. */
+  /** The models that can be shown, from left to right, which is the order of the arrow keys. */
   private along: number[] = [];
   private isPointedAt = false;
   private plot = { left: 0, top: 0, right: 0, bottom: 0 };
@@ -114,7 +114,7 @@ export class Scatter extends Drawing {
     this.describe();
   }
 
-  /** Takes the values of the axes. */
+  /** Reads the values of the axes. */
   private measure(): void {
     const { front, split } = this.store;
     const [x, y] = [this.options.x(), this.options.y()];
@@ -140,7 +140,7 @@ export class Scatter extends Drawing {
     this.y = range(this.ys, this.start[1], this.yBands);
     this.along = front.order.filter((i) => this.at(i) !== null);
     this.along.sort((a, b) => (this.xs[a] ?? 0) - (this.xs[b] ?? 0) || (this.ys[a] ?? 0) - (this.ys[b] ?? 0));
-    // Which points no other is better than in what is shown.
+    // The models that are nondominated in the measures shown.
     const sign = (measure: Measure) => (direction(measure) === "large" ? -1 : 1);
     const shown = this.along.map((i) => [sign(x) * (this.xs[i] ?? 0), sign(y) * (this.ys[i] ?? 0)]);
     this.inFront = new Array<boolean>(front.length).fill(false);
@@ -170,7 +170,7 @@ export class Scatter extends Drawing {
     for (const point of this.along) {
       const place = this.at(point);
       if (place === null) continue;
-      // What meets the requirements is easier to hit.
+      // Models that meet the requirements are easier to hit.
       const far = (place[0] - x) ** 2 + (place[1] - y) ** 2 + (this.store.meets[point] ? 0 : 16);
       if (far < least) {
         least = far;
@@ -178,7 +178,7 @@ export class Scatter extends Drawing {
       }
     }
     const start = this.at(UNMITIGATED);
-    // Models of the front come first: they can lie below the mark.
+    // Models of the front come first, because the marker of the unmitigated model can cover them.
     if (start && (start[0] - x) ** 2 + (start[1] - y) ** 2 + 40 < least) return UNMITIGATED;
     return found;
   }
@@ -202,16 +202,16 @@ export class Scatter extends Drawing {
     if (point !== undefined) this.store.pick(point);
   }
 
-  /** What a screen reader says. */
+  /** Sets the description for screen readers. */
   private describe(): void {
     const [x, y] = [this.options.x(), this.options.y()];
     const { chosen, split } = this.store;
     const surface = this.surface;
     const named = (measure: Measure) => [words(measure), better(measure, ["", ""])].filter(Boolean).join(", ");
-    const sides = `${named(x)}, across; ${named(y)}, upwards`;
+    const axes = `horizontal axis: ${named(x)}; vertical axis: ${named(y)}`;
     surface.setAttribute(
       "aria-label",
-      `The front on ${rowsName(split)} rows: ${sides}. Arrow keys go from model to model`,
+      `The front on ${rowsName(split)} rows; ${axes}. Arrow keys move from model to model`,
     );
     surface.setAttribute("aria-valuemin", "1");
     surface.setAttribute("aria-valuemax", String(Math.max(this.along.length, 1)));
@@ -230,7 +230,7 @@ export class Scatter extends Drawing {
     return [said(this.options.x()), said(this.options.y())];
   }
 
-  /** Why the plot is empty, or how many models it cannot show; `null` if it shows all of them. */
+  /** Why the plot is empty, or how many models it does not show; `null` if it shows all models. */
   missing(): string | null {
     const { front, split } = this.store;
     const left = front.length - this.along.length;
@@ -267,7 +267,7 @@ export class Scatter extends Drawing {
     this.drawPoints(c, small);
   }
 
-  /** Where labels may be: inside the plot, off the axes. */
+  /** The area for labels: inside the plot, off the axes. */
   private room(): Box {
     const { left, top, right, bottom } = this.plot;
     return [left + 2, top + 2, right - 2, bottom - 2];
@@ -305,14 +305,14 @@ export class Scatter extends Drawing {
     this.drawTitles(c, small);
   }
 
-  /** Percentages for shares. */
+  /** The label of a tick, as a percentage for shares. */
   private tick(value: number, all: number[], measure: Measure): string {
     if (!isRate(measure)) return tickText(value, all);
     const percent = all.map((v) => 100 * v);
     return `${tickText(100 * value, percent)}%`;
   }
 
-  /** What is on the axes, and which way is better; or that all of it is noise. */
+  /** Draws the names of the axes with the better direction, or with "all within noise". */
   private drawTitles(c: CanvasRenderingContext2D, small: boolean): void {
     const t = theme();
     const { right, bottom } = this.plot;
@@ -344,7 +344,7 @@ export class Scatter extends Drawing {
     draw(x, Math.max(right - whole, 4), bottom + (small ? 38 : 44));
   }
 
-  /** Between the ends of the simultaneous bands of the models that no other beats in what is shown. */
+  /** Fills the simultaneous bands along the models that are nondominated in the measures shown. */
   private drawBands(c: CanvasRenderingContext2D): void {
     if (!this.xBands && !this.yBands) return;
     const { left, top, right, bottom } = this.plot;
@@ -379,8 +379,8 @@ export class Scatter extends Drawing {
     c.restore();
   }
 
-  /** The 95% intervals of a model in both measures; returns where they are. */
-  private drawBars(c: CanvasRenderingContext2D, point: number, colour: string): Box[] {
+  /** Draws the 95% intervals of a model in both measures; returns their boxes. */
+  private drawBars(c: CanvasRenderingContext2D, point: number, color: string): Box[] {
     const own = this.at(point);
     const { front, split } = this.store;
     const { left, top, right, bottom } = this.plot;
@@ -391,7 +391,7 @@ export class Scatter extends Drawing {
     c.beginPath();
     c.rect(left, top, right - left, bottom - top);
     c.clip();
-    c.strokeStyle = colour;
+    c.strokeStyle = color;
     c.lineWidth = 2;
     c.beginPath();
     if (x) {
@@ -419,7 +419,7 @@ export class Scatter extends Drawing {
     return taken;
   }
 
-  /** Through the points that no other beats in what is shown. */
+  /** Draws a line through the models that are nondominated in the measures shown. */
   private drawLine(c: CanvasRenderingContext2D): void {
     if (direction(this.options.x()) === null || direction(this.options.y()) === null) return;
     c.strokeStyle = theme().point;
@@ -434,7 +434,7 @@ export class Scatter extends Drawing {
     c.globalAlpha = 1;
   }
 
-  /** Dominated in most redraws of the test rows; without redraws, dominated in what is shown. */
+  /** Whether a model is dominated in most redraws of the test rows; without redraws, in the measures shown. */
   private isFaded(point: number): boolean {
     const shares = this.store.front.values("test.probability_nondominated");
     return shares ? (shares[point] ?? 1) < 0.5 : !this.inFront[point];
@@ -445,14 +445,14 @@ export class Scatter extends Drawing {
     const { meets, front, split } = this.store;
     const many = this.along.length > 400;
     const radius = (small ? 2.6 : 3.8) * (many ? 0.75 : 1);
-    const by = this.options.colour && columnOf(front, this.options.colour(), split)?.values;
+    const by = this.options.color && columnOf(front, this.options.color(), split)?.values;
     const [low, high] = extent(by ?? []);
-    const colour = (point: number) => {
+    const color = (point: number) => {
       const value = by?.[point] ?? null;
       if (value === null) return t.point;
       return gradient(high > low ? (value - low) / (high - low) : 0.5);
     };
-    // What is faded first, so that it is below.
+    // Faded models first, so that they are below the others.
     for (const level of [0, 1, 2]) {
       for (const point of this.along) {
         const own = !meets[point] ? 0 : by || !this.isFaded(point) ? 2 : 1;
@@ -464,7 +464,7 @@ export class Scatter extends Drawing {
           c.fillStyle = t.soft;
         } else {
           c.globalAlpha = level === 1 ? 0.38 : 0.92;
-          c.fillStyle = colour(point);
+          c.fillStyle = color(point);
         }
         c.fill();
       }
@@ -535,8 +535,8 @@ export class Scatter extends Drawing {
     });
     const room = this.room();
     if (!small) {
-      const name = (text: string, at: [number, number], colour: string) => {
-        taken.push(tag(c, text, at, colour, room, [...taken, ...bars], crowd));
+      const name = (text: string, at: [number, number], color: string) => {
+        taken.push(tag(c, text, at, color, room, [...taken, ...bars], crowd));
       };
       if (own) name(shortName(chosen), own, t.accent);
       if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
@@ -551,9 +551,9 @@ export class Scatter extends Drawing {
   }
 }
 
-/** Fills what was drawn, with a rim that sets it off. */
-function mark(c: CanvasRenderingContext2D, colour: string, rim: string): void {
-  c.fillStyle = colour;
+/** Fills the current path, with a rim that separates it from the background. */
+function mark(c: CanvasRenderingContext2D, color: string, rim: string): void {
+  c.fillStyle = color;
   c.lineWidth = 2;
   c.strokeStyle = rim;
   c.fill();

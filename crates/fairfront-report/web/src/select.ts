@@ -1,4 +1,4 @@
-// Which point is chosen, and how far the nearest is where none can be: as `fairfront select` does it.
+// Chooses a model by a rule, or finds the nearest one if no model meets the requirements, as `fairfront select` does.
 
 import { extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
 import {
@@ -12,18 +12,19 @@ import {
   UsageError,
 } from "./grammar.ts";
 import { knee } from "./knee.ts";
+import { idOf, indexOf, type ModelId } from "./modelId.ts";
 import { counted, grouped, plain, readable } from "./number.ts";
 import { type Price, price } from "./price.ts";
 
-/** How one point is chosen among those that meet the requirements. */
+/** How to choose among the models that meet the requirements. */
 export type Rule =
   | { kind: "best"; term: Term }
   | { kind: "knee" }
   | { kind: "weights"; weights: [Term, number][] }
   | { kind: "regret" }
-  | { kind: "id"; id: number };
+  | { kind: "id"; id: ModelId };
 
-/** A requirement at a point. */
+/** A requirement checked for one model. */
 export interface Miss {
   requirement: string;
   column: string;
@@ -34,28 +35,30 @@ export interface Miss {
 }
 
 export interface Selection {
-  id: number;
+  /** The index of the selected model. */
+  model: number;
   reason: string;
   split: Split;
-  points: number;
+  models: number;
+  /** Indices of the models that meet all requirements. */
   meeting: number[];
   requirements: Miss[];
   price: Price;
 }
 
-/** No point meets all requirements. */
+/** No model meets all requirements. */
 export class Unmet extends Error {
   constructor(
-    readonly points: number,
-    /** The point whose largest miss, each scaled by its column's range over the front, is least. */
+    readonly models: number,
+    /** The index of the model whose largest miss, each scaled by its column's range over the front, is least. */
     readonly nearest: number,
     readonly misses: Miss[],
   ) {
-    super(unmetText(points, nearest, misses));
+    super(unmetText(models, nearest, misses));
   }
 }
 
-function unmetText(points: number, nearest: number, misses: Miss[]): string {
+function unmetText(models: number, nearest: number, misses: Miss[]): string {
   const [first] = misses;
   const all =
     misses.length === 1
@@ -64,16 +67,16 @@ function unmetText(points: number, nearest: number, misses: Miss[]): string {
         ? "both requirements"
         : `all ${misses.length} requirements`;
   const none =
-    points === 1 ? "the only point does not meet" : `none of ${grouped(points)} points meets`;
+    models === 1 ? "the only model does not meet" : `none of the ${grouped(models)} models meets`;
   const said = misses.map(({ requirement, column, value, met, miss }) => {
     if (value === null || miss === null) {
-      return `${column} cannot be given there, which ${requirement} needs`;
+      return `${column} is undefined, so ${requirement} is not met`;
     }
     return met
       ? `${column} is ${readable(value)}, which meets ${requirement}`
       : `${column} is ${readable(value)} and misses ${requirement} by ${readable(miss)}`;
   });
-  return `${none} ${all}; point ${nearest} comes nearest: ${said.join("; ")}`;
+  return `${none} ${all}; model ${idOf(nearest)} comes nearest: ${said.join("; ")}`;
 }
 
 function holds(comparator: Comparator, value: number, bound: number): boolean {
@@ -98,12 +101,12 @@ function usage(flag: string, text: string, problem: string): UsageError {
   return new UsageError(`${flag} ${JSON.stringify(text)}: ${problem}`);
 }
 
-/** The points that meet all requirements, in the order of ties. */
+/** The models that meet all requirements, in the order that breaks ties. */
 export function meetingOf(front: Front, requirements: Requirement[]): number[] {
   const bounds = boundsOf(front, requirements);
-  return front.order.filter((point) =>
+  return front.order.filter((model) =>
     requirements.every(({ comparator, bound }, i) => {
-      const value = bounds[i]?.values[point] ?? null;
+      const value = bounds[i]?.values[model] ?? null;
       return value !== null && holds(comparator, value, bound);
     }),
   );
@@ -112,7 +115,7 @@ export function meetingOf(front: Front, requirements: Requirement[]): number[] {
 function boundsOf(front: Front, requirements: Requirement[]): Column[] {
   return requirements.map((requirement) => {
     const { term, comparator } = requirement;
-    // A covariance of at least so much is meant for the ratio or rate that has this name elsewhere.
+    // A lower limit on a covariance makes no sense. It is meant for the ratio or rate that has this name elsewhere.
     const objective = front.meant.find(({ name }) => name === canonical(term));
     const other = comparator.startsWith(">") && !term.objective && (objective?.covariance ?? false);
     const found = (other ? front.measureFor(term) : null) ?? front.find(term, "measure");
@@ -123,13 +126,13 @@ function boundsOf(front: Front, requirements: Requirement[]): Column[] {
   });
 }
 
-/** All requirements at a point. */
-export function missesAt(front: Front, requirements: Requirement[], point: number): Miss[] {
+/** All requirements, checked for one model. */
+export function missesAt(front: Front, requirements: Requirement[], model: number): Miss[] {
   const bounds = boundsOf(front, requirements);
   return requirements.map((requirement, i) => {
     const { comparator, bound } = requirement;
     const column = bounds[i] as Column;
-    const value = column.values[point] ?? null;
+    const value = column.values[model] ?? null;
     return {
       requirement: requirementText(requirement),
       column: column.name,
@@ -141,82 +144,80 @@ export function missesAt(front: Front, requirements: Requirement[], point: numbe
 }
 
 /**
- * Chooses a point. Of equally good ones it is the one with the better first objective on training rows,
- * then the one with the smaller id.
+ * Chooses a model. Ties go to the model with the better first objective on training rows, then to the
+ * smaller id.
  */
 export function select(front: Front, requirements: Requirement[], rule: Rule): Selection {
-  if (front.length === 0) throw new Error("the front has no points; fit again");
+  if (front.length === 0) throw new Error("the front has no models; fit again");
   const meeting = meetingOf(front, requirements);
   if (meeting.length === 0) {
     const nearest = nearestOf(front, requirements);
     throw new Unmet(front.length, nearest, missesAt(front, requirements, nearest));
   }
-  const [id, why] = choose(front, meeting, rule);
+  const [model, why] = choose(front, meeting, rule);
   const all = requirements.map(requirementText).join(" and ");
   const among =
     requirements.length === 0
-      ? `of ${counted(front.length, "point")}`
-      : `of the ${grouped(meeting.length)} of ${counted(front.length, "point")} that meet ${all}`;
+      ? `of ${counted(front.length, "model")}`
+      : `of the ${grouped(meeting.length)} of ${counted(front.length, "model")} that meet ${all}`;
   return {
-    id,
+    model,
     reason: rule.kind === "id" ? why : `${why}, ${among}`,
     split: front.split,
-    points: front.length,
+    models: front.length,
     meeting,
-    requirements: missesAt(front, requirements, id),
-    price: price(front, id),
+    requirements: missesAt(front, requirements, model),
+    price: price(front, model),
   };
 }
 
-/** The point with the least largest miss; one that has no value misses by more than any that has. */
+/** The model with the smallest largest miss; an undefined value counts as an infinite miss. */
 function nearestOf(front: Front, requirements: Requirement[]): number {
   const ranges = boundsOf(front, requirements).map(rangeOf);
-  const largest = (point: number) =>
-    missesAt(front, requirements, point).reduce((most, { miss }, i) => {
+  const largest = (model: number) =>
+    missesAt(front, requirements, model).reduce((most, { miss }, i) => {
       return Math.max(most, miss === null ? Infinity : miss / (ranges[i] ?? 1));
     }, 0);
   return firstLeast(front.order, largest)?.[0] ?? 0;
 }
 
-/** The first of the points with the least value. */
+/** The first model with the least value. */
 function firstLeast(
-  points: number[],
-  value: (point: number) => Value,
-): [point: number, value: number] | null {
+  models: number[],
+  value: (model: number) => Value,
+): [model: number, value: number] | null {
   let best: [number, number] | null = null;
-  for (const point of points) {
-    const own = value(point);
-    if (own !== null && (best === null || own < best[1])) best = [point, own];
+  for (const model of models) {
+    const own = value(model);
+    if (own !== null && (best === null || own < best[1])) best = [model, own];
   }
   return best;
 }
 
-function choose(front: Front, points: number[], rule: Rule): [id: number, why: string] {
+function choose(front: Front, models: number[], rule: Rule): [model: number, why: string] {
   switch (rule.kind) {
     case "id":
-      if (Number.isInteger(rule.id) && rule.id >= 0 && rule.id < front.length) {
-        return [rule.id, "asked for by its id"];
-      }
+      if (front.has(indexOf(rule.id))) return [indexOf(rule.id), "chosen by its id"];
       throw new UsageError(
-        `--id ${rule.id}: there is no such point; the front has ids 0 to ${front.length - 1}`,
+        `--model-id ${rule.id}: the front has no such model; choose one of 1 to ${idOf(front.length - 1)}`,
       );
     case "best":
-      return best(front, points, rule.term);
+      return best(front, models, rule.term);
     case "knee":
-      return atKnee(front, points);
+      return atKnee(front, models);
     case "weights":
-      return weighted(front, points, rule.weights);
+      return weighted(front, models, rule.weights);
     case "regret":
-      return leastRegret(front, points);
+      return leastRegret(front, models);
   }
 }
 
-function best(front: Front, points: number[], term: Term): [number, string] {
+function best(front: Front, models: number[], term: Term): [number, string] {
   const column = front.find(term, "measure");
   if (typeof column === "string") throw usage("--best", termText(term), column);
   const sign = column.largeIsBetter ? -1 : 1;
-  const found = firstLeast(points, (point) => {
-    const value = column.values[point] ?? null;
+  const found = firstLeast(models, (model) => {
+    const value = column.values[model] ?? null;
     return value === null ? null : sign * value;
   });
   if (found === null) throw noValue([column]);
@@ -224,26 +225,26 @@ function best(front: Front, points: number[], term: Term): [number, string] {
   return [found[0], `the ${word} ${column.name}, ${readable(sign * found[1])}`];
 }
 
-function atKnee(front: Front, points: number[]): [number, string] {
+function atKnee(front: Front, models: number[]): [number, string] {
   const columns = front.judgedBy();
-  // Points with an infinite value take no part.
-  const values = points.map((point) => columns.map((c) => c.values[point] ?? Infinity));
+  // Models with an infinite value are ignored.
+  const values = models.map((model) => columns.map((c) => c.values[model] ?? Infinity));
   const found = knee(values);
   if (found === null) throw noValue(columns);
-  return [points[found] ?? 0, `the knee in ${namesOf(columns)}`];
+  return [models[found] ?? 0, `the knee in ${namesOf(columns)}`];
 }
 
-function weighted(front: Front, points: number[], weights: [Term, number][]): [number, string] {
+function weighted(front: Front, models: number[], weights: [Term, number][]): [number, string] {
   const columns = weights.map(([term]) => {
     const column = front.find(term, "objective");
     if (typeof column === "string") throw usage("--weights", termText(term), column);
     return column;
   });
   const all = columns.map(scaled);
-  const found = firstLeast(points, (point) => {
+  const found = firstLeast(models, (model) => {
     let sum = 0;
     for (let i = 0; i < all.length; i++) {
-      const value = all[i]?.[point] ?? null;
+      const value = all[i]?.[model] ?? null;
       if (value === null) return null;
       sum += (weights[i]?.[1] ?? 0) * value;
     }
@@ -255,13 +256,13 @@ function weighted(front: Front, points: number[], weights: [Term, number][]): [n
   return [found[0], why];
 }
 
-function leastRegret(front: Front, points: number[]): [number, string] {
+function leastRegret(front: Front, models: number[]): [number, string] {
   const columns = front.judgedBy();
   const all = columns.map(scaled);
-  const found = firstLeast(points, (point) => {
+  const found = firstLeast(models, (model) => {
     let worst = 0;
     for (const column of all) {
-      const value = column[point] ?? null;
+      const value = column[model] ?? null;
       if (value === null) return null;
       worst = Math.max(worst, value);
     }
@@ -271,7 +272,7 @@ function leastRegret(front: Front, points: number[]): [number, string] {
   const share = readable(found[1]);
   return [
     found[0],
-    `the least worst-case regret, ${share} of the front's range in any of ${namesOf(columns)}`,
+    `the least worst-case regret, at most ${share} of the front's range in each of ${namesOf(columns)}`,
   ];
 }
 
@@ -282,12 +283,12 @@ function namesOf(columns: Column[]): string {
 function noValue(columns: Column[]): Error {
   const names = columns.map((c) => c.name).join(" and ");
   return new Error(
-    `no point to choose from has a value of ${names}, which these rows cannot give; choose by something ` +
-      "else, or by a measure on other rows, as in --best train.accuracy (train, validation, test)",
+    `no model to choose from has a defined ${names} on these rows; choose by another measure, or choose ` +
+      "by a measure on other rows, such as --best train.accuracy (train, validation, test)",
   );
 }
 
-/** Whether a column tells points apart at all. */
+/** Whether a column has different values. */
 export function varies(values: Value[]): boolean {
   const [low, high] = extent(values);
   return high > low;

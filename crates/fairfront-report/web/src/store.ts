@@ -1,4 +1,5 @@
-// What is chosen, hovered and shown; all views follow it, and the address keeps it.
+// The state of the report: selected, compared and hovered model (as indices), rows and axes. All views follow it, and
+// the address stores it.
 
 import type { PageData } from "./data.ts";
 import { type Front, UNMITIGATED } from "./front.ts";
@@ -13,37 +14,38 @@ import {
   termText,
 } from "./grammar.ts";
 import { columnOf, judgedMeasures, type Measure } from "./label.ts";
+import { idOf, indexOf, parseId } from "./modelId.ts";
 import { plain } from "./number.ts";
 import { meetingOf, type Rule, select, type Selection, Unmet } from "./select.ts";
 
-/** What changed: the chosen model or the requirements, the model under the pointer, rows or axes. */
+/** The kind of a change: selection, comparison or requirements; the model under the pointer; rows or axes. */
 export type Change = "choice" | "hover" | "view";
 
-/** A rule of `select`, where the report opens, or the unmitigated model. */
+/** A rule of `select`, the model that the report opens at, or the unmitigated model. */
 export type Asked = Rule | { kind: "opening" } | { kind: "unmitigated" };
 
 export class Store {
   readonly front: Front;
   requirements: Requirement[] = [];
   rule: Asked = { kind: "opening" };
-  /** Whether somebody said by which rule to choose; before, requirements are met most accurately. */
+  /** Whether you chose a rule; otherwise, requirements select the most accurate model that meets them. */
   ruleIsAsked = false;
   split: Split;
   x: Measure;
   y: Measure;
-  /** The chosen model, which may be the unmitigated one. */
+  /** The selected model, which may be the unmitigated model. */
   chosen = UNMITIGATED;
   /** The model that it is compared with. */
   other = UNMITIGATED;
   hovered: number | null = null;
-  /** Whether each point meets all requirements. */
+  /** Whether each model meets all requirements. */
   meets: boolean[] = [];
   meeting = 0;
   /** `null` for the unmitigated model. */
   selection: Selection | null = null;
-  /** What stands against the choice: nothing meets the requirements, or the address asks for nonsense. */
+  /** The problem of the selection: no model meets the requirements, or the address is invalid. */
   problem: string | null = null;
-  /** Where the report opens, if that is a model of the front. */
+  /** The model that the report opens at; `null` for the unmitigated model. */
   readonly knee: number | null;
   private readonly listeners: [Change[], () => void][] = [];
   private slowest = 0;
@@ -66,7 +68,7 @@ export class Store {
     this.listeners.push([changes, listener]);
   }
 
-  /** Changes something and lets everybody know; how long that took is kept on the page. */
+  /** Changes the state and notifies all listeners; attributes of the document record the time that this took. */
   change(changes: Change[], act: () => void): void {
     const start = performance.now();
     act();
@@ -80,32 +82,32 @@ export class Store {
     document.documentElement.dataset.slowestMs = this.slowest.toFixed(1);
   }
 
-  /** Puts the choice into the address, once things are still: browsers allow only so many changes of it. */
+  /** Writes the selection into the address after a pause, because browsers limit the rate of such changes. */
   private keepAddress(): void {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => history.replaceState(null, "", `#${this.address()}`), 150);
   }
 
-  hover(point: number | null): void {
-    if (point === this.hovered) return;
+  hover(model: number | null): void {
+    if (model === this.hovered) return;
     this.change(["hover"], () => {
-      this.hovered = point;
+      this.hovered = model;
     });
   }
 
-  /** Takes one model, whatever it is like. */
-  pick(id: number): void {
+  /** Selects a model, regardless of the requirements. */
+  pick(model: number): void {
     this.change(["choice"], () => {
-      this.rule = id === UNMITIGATED ? { kind: "unmitigated" } : { kind: "id", id };
+      this.rule = model === UNMITIGATED ? { kind: "unmitigated" } : { kind: "id", id: idOf(model) };
       this.ruleIsAsked = true;
       this.choose();
     });
   }
 
-  /** Compares the chosen model with this one. */
-  compareWith(id: number): void {
+  /** Compares the selected model with this one. */
+  compareWith(model: number): void {
     this.change(["choice"], () => {
-      this.other = id;
+      this.other = model;
     });
   }
 
@@ -120,7 +122,7 @@ export class Store {
   setRequirements(requirements: Requirement[]): void {
     this.change(["choice"], () => {
       this.requirements = requirements;
-      // A model picked by hand, or the one that the report opened at, gives way to the best that remains.
+      // Without a rule of your own, requirements select the most accurate model that meets them.
       if (this.rule.kind === "id" || this.rule.kind === "unmitigated" || !this.ruleIsAsked) {
         this.ruleIsAsked = false;
         this.rule =
@@ -134,13 +136,13 @@ export class Store {
     this.change(["view"], () => Object.assign(this, view));
   }
 
-  /** Chooses by requirements and rule. */
+  /** Selects a model by the requirements and the rule. */
   private choose(): void {
     this.problem = null;
     const meeting = meetingOf(this.front, this.requirements);
     this.meeting = meeting.length;
     this.meets = new Array<boolean>(this.front.length).fill(false);
-    for (const point of meeting) this.meets[point] = true;
+    for (const model of meeting) this.meets[model] = true;
     const rule = this.ruleOfSelect();
     if (rule === null) {
       this.selection = null;
@@ -150,34 +152,34 @@ export class Store {
     const requirements = rule.kind === "id" ? [] : this.requirements;
     try {
       this.selection = select(this.front, requirements, rule);
-      this.chosen = this.selection.id;
+      this.chosen = this.selection.model;
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
-      const id = error instanceof Unmet ? error.nearest : (this.front.order[0] ?? 0);
-      this.selection = select(this.front, [], { kind: "id", id });
-      this.chosen = id;
+      const model = error instanceof Unmet ? error.nearest : (this.front.order[0] ?? 0);
+      this.selection = select(this.front, [], { kind: "id", id: idOf(model) });
+      this.chosen = model;
     }
   }
 
-  /** The rule as `select` knows it; `null` for the unmitigated model. */
+  /** The rule for `select`; `null` for the unmitigated model. */
   private ruleOfSelect(): Rule | null {
     const rule = this.rule;
     if (rule.kind === "unmitigated") return null;
     if (rule.kind !== "opening") return rule;
-    return this.knee === null ? null : { kind: "id", id: this.knee };
+    return this.knee === null ? null : { kind: "id", id: idOf(this.knee) };
   }
 
-  /** The choice in the words of the command: `require=…&best=…`. */
+  /** The selection, with the names of the command's flags: `require=…&best=…`. */
   private address(): string {
     const said = new URLSearchParams();
     for (const requirement of this.requirements) said.append("require", requirementText(requirement));
     const rule = this.rule;
     if (rule.kind === "best") said.append("best", termText(rule.term));
-    else if (rule.kind === "id") said.append("id", String(rule.id));
+    else if (rule.kind === "id") said.append("model-id", String(rule.id));
     else if (rule.kind === "weights") {
       said.append("weights", rule.weights.map(([t, w]) => `${termText(t)}=${plain(w)}`).join(","));
     } else if (rule.kind !== "opening") said.append(rule.kind, "");
-    if (this.other !== UNMITIGATED) said.append("with", String(this.other));
+    if (this.other !== UNMITIGATED) said.append("with", String(idOf(this.other)));
     said.append("x", this.x);
     said.append("y", this.y);
     said.append("rows", this.split);
@@ -190,10 +192,10 @@ export class Store {
     try {
       this.requirements = asked.getAll("require").map(parseRequirement);
       meetingOf(this.front, this.requirements);
-      const [best, id, weights] = [asked.get("best"), asked.get("id"), asked.get("weights")];
+      const [best, id, weights] = [asked.get("best"), asked.get("model-id"), asked.get("weights")];
       this.ruleIsAsked = true;
       if (id !== null) {
-        this.rule = { kind: "id", id: id === "" ? NaN : Number(id) };
+        this.rule = { kind: "id", id: parseId(id) };
         select(this.front, [], this.rule);
       } else if (weights !== null) this.rule = { kind: "weights", weights: parseWeights(weights) };
       else if (asked.has("regret")) this.rule = { kind: "regret" };
@@ -208,15 +210,15 @@ export class Store {
             : { kind: "best", term: parseTerm("accuracy") };
       }
     } catch (error) {
-      wrong = `the address of this report asks for something that does not exist: ${
+      wrong = `the address of this report is invalid: ${
         error instanceof Error ? error.message : String(error)
       }`;
       this.requirements = [];
       this.rule = { kind: "opening" };
       this.ruleIsAsked = false;
     }
-    const other = Number(asked.get("with") ?? UNMITIGATED);
-    this.other = Number.isInteger(other) && other >= 0 && other < this.front.length ? other : UNMITIGATED;
+    const other = indexOf(parseId(asked.get("with") ?? ""));
+    this.other = this.front.has(other) ? other : UNMITIGATED;
     const split = SPLITS.find((one) => one === asked.get("rows"));
     if (split && this.front.splits.includes(split)) this.split = split;
     const [x, y] = [asked.get("x"), asked.get("y")];

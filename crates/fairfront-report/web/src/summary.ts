@@ -1,4 +1,4 @@
-// The first lines: what this is, in plain words, and how far the models are apart.
+// The top of the report: the decision, the data, the warnings, and the ranges of the measures.
 
 import type { PageData } from "./data.ts";
 import { h, name } from "./dom.ts";
@@ -20,9 +20,9 @@ import type { Store } from "./store.ts";
 import { warningBox } from "./warning.ts";
 
 /** `a, b and c`, each as its own element. */
-export function listed(texts: string[], most = 6): (Node | string)[] {
-  const shown = texts.slice(0, most);
-  const rest = texts.length - shown.length;
+export function listed(names: string[], most = 6): (Node | string)[] {
+  const shown = names.slice(0, most);
+  const rest = names.length - shown.length;
   return shown.flatMap((text, i) => {
     const last = i === shown.length - 1 && rest === 0;
     const between = i === 0 ? "" : last ? " and " : ", ";
@@ -42,7 +42,7 @@ export function summary(store: Store): HTMLElement {
     h("h1", {}, front.length === 1 ? "One model" : `Choose among ${counted(front.length, "model")}`),
   );
   const lede = h("p", { class: "lede" });
-  lede.append(front.length === 1 ? "It decides whether " : "Each of them decides whether ");
+  lede.append(front.length === 1 ? "It decides whether " : "Each model decides whether ");
   lede.append(h("strong", {}, name(target ?? "the target", 40)), " is ");
   lede.append(h("strong", {}, name(positive ?? "positive", 40)));
   lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
@@ -52,7 +52,7 @@ export function summary(store: Store): HTMLElement {
     lede.append("They differ in accuracy and in how equally they treat groups by ", ...listed(attributes), ". ");
   }
   element.append(lede);
-  const warnings = warningBox(data.run.notices);
+  const warnings = warningBox(data.run.messages);
   if (warnings !== null) element.append(warnings);
   if (data.opening.model === null) {
     element.append(
@@ -63,7 +63,7 @@ export function summary(store: Store): HTMLElement {
   return element;
 }
 
-/** Accuracy and each disparity: from where to where, and where the chosen model is. */
+/** The range of accuracy and of each fairness measure, with the value of the selected model. */
 function ranges(store: Store): HTMLElement {
   const list = h("dl", { class: "ranges" });
   for (const measure of pricedMeasures(store.front).slice(0, 6)) list.append(range(store, measure));
@@ -109,7 +109,7 @@ function range(store: Store, measure: Measure): HTMLElement {
   return element;
 }
 
-/** The rows that all numbers are about, for the switch above the front. */
+/** The number of rows of a split. */
 export function rowsOf(data: PageData, split: string): string {
   return grouped(data.run.rows[split] ?? 0);
 }

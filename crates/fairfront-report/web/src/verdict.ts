@@ -1,4 +1,4 @@
-// Whether a model keeps a requirement on new people: certified, not certified or violated.
+// Verdicts on whether a model meets a requirement on new people: certified, not certified or violated.
 
 import type { Certificate, PageData } from "./data.ts";
 import { h, shorten } from "./dom.ts";
@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 export interface Verdict {
   requirement: string;
   verdict: "certified" | "not certified" | "violated";
-  /** What decided, in a sentence without its end. */
+  /** The reason, without a period. */
   why: string;
 }
 
@@ -21,7 +21,7 @@ export function testText({ test, rows, confidence }: Certificate): string {
   return `${TESTS[test]} on ${grouped(rows.count)} ${rows.split} rows at ${readable(100 * confidence)}% confidence`;
 }
 
-/** A requirement as the page writes it; certificates may have it with other spaces. */
+/** A requirement in canonical form; certificates may have other spaces in it. */
 function normal(text: string): string {
   try {
     return requirementText(parseRequirement(text));
@@ -30,21 +30,21 @@ function normal(text: string): string {
   }
 }
 
-/** Groups that a certificate says nothing about. */
+/** The groups that a certificate does not cover. */
 export function uncoveredText(certificate: Certificate): string {
   const groups = certificate.not_covered ?? [];
   if (groups.length === 0) return "";
   return `; not covered, because of too few training rows: ${shorten(groups.join(", "), 200)}`;
 }
 
-/** The certificate of this very requirement that a model has. */
+/** The certificate that a model has for exactly this requirement. */
 function certificateOf(data: PageData, requirement: string, model: number): Certificate | undefined {
   return data.certificates.find(
     (c) => c.certified.includes(model) && c.requirements.some((text) => normal(text) === requirement),
   );
 }
 
-/** One requirement at a model, by its certificate or else by the band that holds for all models at once. */
+/** The verdict for one model, by its certificate or else by the band that holds for all models at once. */
 export function verdictOf(data: PageData, requirement: Requirement, model: number): Verdict {
   const { front } = data;
   const { term, comparator, bound } = requirement;
@@ -57,17 +57,17 @@ export function verdictOf(data: PageData, requirement: Requirement, model: numbe
   }
   const not = (why: string): Verdict => ({ requirement: text, verdict: "not certified", why });
   if (term.objective || (term.split !== null && term.split !== front.reporting)) {
-    return not("it is not about a measure on test rows");
+    return not("the requirement is not about a measure on test rows");
   }
   const measure = canonical(term);
   const column = `${front.reporting}.${measure}`;
   const value = front.at(column, model);
   const band = front.interval(column, model, "band");
-  if (value === null) return not(`it is not defined on ${rowsName(front.reporting)} rows`);
+  if (value === null) return not(`the measure is not defined on ${rowsName(front.reporting)} rows`);
   const estimate = `estimate ${valueText(measure, value)} on ${rowsName(front.reporting)} rows`;
   if (band === null) return not(`${estimate}, without an interval`);
   const upper = comparator === "<=" || comparator === "<";
-  // A bound that is just reached keeps a limit that includes it.
+  // `<=` and `>=` allow the limit itself; `<` and `>` do not.
   const strict = comparator === "<" || comparator === ">";
   const [low, high] = upper ? band : [-band[1], -band[0]];
   const limit = upper ? bound : -bound;
@@ -89,7 +89,7 @@ export function verdictOf(data: PageData, requirement: Requirement, model: numbe
   return not(`the simultaneous 95% band, ${ends}, includes the limit; ${estimate}`);
 }
 
-/** The requirements that were stated here, then those that the run has certificates of. */
+/** Verdicts for the requirements set in the report, then for those that the run has certificates for. */
 export function verdicts(store: Store, model: number): Verdict[] {
   const { data } = store;
   const all = new Map(store.requirements.map((r) => [requirementText(r), r]));
@@ -98,7 +98,7 @@ export function verdicts(store: Store, model: number): Verdict[] {
       const requirement = parseRequirement(text);
       all.set(requirementText(requirement), requirement);
     } catch {
-      // A requirement of a later version has no verdict here.
+      // Requirements of later versions may not parse; they get no verdict.
     }
   }
   return [...all.values()].map((requirement) => verdictOf(data, requirement, model));

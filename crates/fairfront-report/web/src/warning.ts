@@ -1,36 +1,36 @@
-// The warnings of a run, where people who decide see them first.
+// The box of warnings near the top of the report.
 
-import type { Notice } from "./data.ts";
+import type { Diagnostic } from "./data.ts";
 import { freshId, h, shorten } from "./dom.ts";
 import { counted } from "./number.ts";
 
-/** How many warnings are shown before someone asks for all of them. */
+/** The number of warnings shown at first. */
 const FIRST = 3;
 
-export function isWarning({ level }: Notice): boolean {
-  return level === "warning";
+export function isWarning({ severity }: Diagnostic): boolean {
+  return severity === "warning";
 }
 
 /** `Warning` or `Note`. */
-export function levelName(notice: Notice): string {
-  return isWarning(notice) ? "Warning" : "Note";
+export function severityName(message: Diagnostic): string {
+  return isWarning(message) ? "Warning" : "Note";
 }
 
-/** A message as a sentence: with a full stop, unless it has its own end. */
+/** A message as a sentence, with a period unless it ends with other punctuation. */
 export function sentence(message: string): string {
   const text = shorten(message.trim(), 800);
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-/** The same with options of the command kept whole at the ends of lines. */
+/** A message as a sentence in which options of the command are not broken at line ends. */
 export function message(text: string): (Node | string)[] {
   const parts = sentence(text).split(/((?<![\w-])--[a-z][a-z-]{0,30})/);
   return parts.map((part, i) => (i % 2 === 1 ? h("span", { class: "option" }, part) : part));
 }
 
 /** A box with the warnings, the first three in full and the rest on request; `null` if there are none. */
-export function warningBox(notices: Notice[]): HTMLElement | null {
-  const warnings = notices.filter(isWarning);
+export function warningBox(messages: Diagnostic[]): HTMLElement | null {
+  const warnings = messages.filter(isWarning);
   if (warnings.length === 0) return null;
   const id = freshId("warnings");
   const items = warnings.map((one, i) => h("li", { hidden: i >= FIRST }, ...message(one.message)));

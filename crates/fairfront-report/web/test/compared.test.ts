@@ -35,22 +35,22 @@ test("a group that is not compared has a reason", () => {
   assert.ok(
     note.startsWith("† Groups with fewer than 30 training rows are shown, but left out of differences and ratios."),
   );
-  assert.ok(note.includes("labeled positive are left out of differences of false negative rates"));
+  assert.ok(note.includes("labeled positive are left out of differences between false negative rates"));
 });
 
-test("only what is missing is said", () => {
+test("the note is limited to the reasons that apply", () => {
   const few = { rows: 12, positives: 3, compared: { all: false, positives: false, negatives: false } };
   const note = comparedNote(facts({ sex: { x: few } }, 30), "sex") ?? "";
   assert.ok(!note.includes("labeled"));
   assert.equal(comparedNote(facts({ sex: { F: { rows: 90, positives: 40, compared: enough } } }, 30), "sex"), null);
 });
 
-test("runs that say nothing about groups have no marks", () => {
+test("runs without facts about groups have no marks", () => {
   for (const run of [facts(), facts({})]) {
     assert.equal(notCompared(run, "race", "Other"), null);
     assert.equal(comparedNote(run, "race"), null);
   }
-  // Names that every object has.
+  // Every object inherits properties of these names.
   assert.equal(notCompared(facts({ race: {} }), "race", "constructor"), null);
   assert.equal(notCompared(facts({}), "constructor", "name"), null);
 });

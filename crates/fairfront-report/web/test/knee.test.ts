@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { knee, nondominated } from "../src/knee.ts";
 
-/** By the definition: of equal points the first, and no other at least as good. */
+/** Nondominated points by definition: no other point is at least as good; of equal points, only the first. */
 function byDefinition(points: number[][]): number[] {
   const asGood = (a: number[], b: number[]) => a.every((v, i) => v <= (b[i] ?? 0));
   const equal = (a: number[], b: number[]) => a.every((v, i) => v === b[i]);
@@ -14,8 +14,8 @@ function byDefinition(points: number[][]): number[] {
   });
 }
 
-test("nondominated points are those of the definition", () => {
-  // A small generator of whole numbers, so that there are ties.
+test("nondominated points agree with the definition", () => {
+  // Small whole numbers, so that there are ties.
   let state = 12345;
   const next = (most: number) => {
     state = (state * 1103515245 + 12345) % 2147483648;
@@ -28,7 +28,7 @@ test("nondominated points are those of the definition", () => {
   }
 });
 
-test("knees as in the command's own tests", () => {
+test("knees agree with the tests of the command", () => {
   const hyperbola = Array.from({ length: 81 }, (_, i) => {
     const x = 9 ** ((i - 40) / 40);
     return [x, 1 / x];

@@ -1,4 +1,4 @@
-// The meaning of all measures, as the cases of `select` have it.
+// Sets the meaning of all measures, as in the test cases of `select`.
 
 import { readFileSync } from "node:fs";
 import { type MeasureMeaning, setMeasures } from "../src/meaning.ts";

@@ -13,7 +13,7 @@ test("columns in words", () => {
   assert.ok(words(`selection_rate(a=${"x".repeat(10_000)})`).length < 80);
 });
 
-test("the better side of a measure", () => {
+test("the better direction of a measure", () => {
   assert.equal(direction("accuracy"), "large");
   assert.equal(direction("accuracy(sex=F)"), "large");
   assert.equal(direction("demographic_parity_ratio(sex)"), "large");
@@ -23,7 +23,7 @@ test("the better side of a measure", () => {
   assert.ok(isCount("true_positives(sex=F)") && isCount("count(sex=F)") && !isCount("accuracy"));
 });
 
-test("a measure becomes a term that means the same, whatever its names", () => {
+test("terms of measures round-trip, with any characters in names", () => {
   const attributes = [
     { name: 'a "b", (c)=<d>', groups: ["x=y", "</script>", ": , )"] },
     { name: "sex:race", groups: ["F:B"] },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cell, fixed, grouped, jsonNumber, plain, readable } from "../src/number.ts";
 
-test("numbers are written for people", () => {
+test("numbers are readable", () => {
   const read = [0.8, 0.84731, 1e-17, 0.0000125, 12345.6].map(readable);
   assert.deepEqual(read, ["0.8", "0.8473", "0", "0.0000125", "12346"]);
   assert.equal(readable(1.5e-7), "1.50e-7");
@@ -10,14 +10,14 @@ test("numbers are written for people", () => {
   assert.equal(readable(-0.78125), "-0.7812");
 });
 
-test("exact halves go to the even digit", () => {
+test("exact halves are rounded to the even digit", () => {
   assert.deepEqual([0.5, 1.5, 2.5, -2.5].map((v) => fixed(v, 0)), ["0", "2", "2", "-2"]);
   assert.deepEqual([0.25, 0.75, 0.125].map((v) => fixed(v, 1)), ["0.2", "0.8", "0.1"]);
   assert.equal(fixed(0.78125, 4), "0.7812");
   assert.equal(fixed(1.005, 2), "1.00");
 });
 
-test("all digits come back", () => {
+test("numbers round-trip", () => {
   const all = [0, -0, 1, -1.5, 0.1, 1e-7, 1.25e-10, 123456789.125, 1e21, 5e-324, 1.7976931348623157e308];
   for (const v of all) {
     assert.ok(Object.is(Number(plain(v)), v), plain(v));

@@ -28,7 +28,7 @@ test("a label is inside the plot and never on its marker", () => {
 test("a label avoids other labels, then points", () => {
   const size = { width: 80, height: 16 };
   const free = placeLabel(300, 200, size, room);
-  assert.ok(free[0] > 300, "to the right if nothing is there");
+  assert.ok(free[0] > 300, "to the right if there is room");
   const second = placeLabel(300, 200, size, room, [free]);
   assert.equal(overlap(second, free), 0);
   const crowd = [[330, 200], [340, 200], [350, 200]] as const;
@@ -36,7 +36,7 @@ test("a label avoids other labels, then points", () => {
   assert.ok(crowd.every(([x, y]) => x < third[0] - 4 || x > third[2] + 4 || y < third[1] - 4 || y > third[3] + 4));
 });
 
-test("a label that is too large still has a place", () => {
+test("a label that is too large still has a position", () => {
   const box = placeLabel(100, 100, { width: 900, height: 900 }, room);
   assert.ok(box.every(Number.isFinite));
 });

@@ -1,4 +1,4 @@
-// The same cases that the command's `select` passes.
+// The test cases that the command's `select` passes as well.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Front, UNMITIGATED, type Value } from "../src/front.ts";
 import { parseRequirement, parseTerm, parseWeights, quote, requirementText } from "../src/grammar.ts";
 import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "../src/meaning.ts";
+import { idOf, indexOf, type ModelId } from "../src/modelId.ts";
 import { groupStatements } from "../src/people.ts";
 import { type Rule, select, Unmet } from "../src/select.ts";
 
@@ -18,12 +19,12 @@ interface Case {
     knee?: boolean;
     weights?: string;
     regret?: boolean;
-    id?: number;
+    model_id?: ModelId;
   };
   expect: {
-    id?: number;
+    model_id?: ModelId;
     sentence?: string;
-    nearest?: number;
+    nearest?: ModelId;
     misses?: Value[];
     error?: string;
   };
@@ -42,7 +43,7 @@ interface Cases {
     }
   >;
   cases: Case[];
-  people: { front: string; id: number | null; attribute?: string; groups: string[]; sentences: string[] }[];
+  people: { front: string; model_id: ModelId | null; attribute?: string; groups: string[]; sentences: string[] }[];
 }
 
 // Tests run in the folder of package.json.
@@ -52,7 +53,7 @@ setMeasures(measures);
 
 function frontOf(name: string): Front {
   const source = fronts[name];
-  assert.ok(source, "a front of this name");
+  assert.ok(source, `a front named ${name}`);
   return new Front({
     ...source,
     columns: new Map(Object.entries(source.columns)),
@@ -63,10 +64,10 @@ function frontOf(name: string): Front {
 function ruleOf(request: Case["request"]): Rule {
   if (request.best !== undefined) return { kind: "best", term: parseTerm(request.best) };
   if (request.weights !== undefined) return { kind: "weights", weights: parseWeights(request.weights) };
-  if (request.id !== undefined) return { kind: "id", id: request.id };
+  if (request.model_id !== undefined) return { kind: "id", id: request.model_id };
   if (request.knee) return { kind: "knee" };
   if (request.regret) return { kind: "regret" };
-  throw new Error("a case names a rule");
+  throw new Error("a case must have a rule");
 }
 
 assert.ok(cases.length >= 30);
@@ -80,40 +81,65 @@ for (const { name, front: frontName, request, expect } of cases) {
     } else if (expect.nearest !== undefined) {
       assert.throws(run, (e: Error) => {
         assert.ok(e instanceof Unmet);
-        assert.equal(e.nearest, expect.nearest);
+        assert.equal(idOf(e.nearest), expect.nearest);
         const expected = expect.misses ?? [];
         assert.equal(e.misses.length, expected.length);
         e.misses.forEach(({ miss }, i) => {
           const other = expected[i] ?? null;
           if (miss === null || other === null) assert.equal(miss, other);
-          // Decimal numbers of the cases are differences of others.
+          // Misses are computed by subtraction, so they match only up to rounding.
           else assert.ok(Math.abs(miss - other) < 1e-12);
         });
         return true;
       });
     } else {
       const found = run();
-      assert.equal(found.id, expect.id);
+      assert.equal(idOf(found.model), expect.model_id);
       assert.equal(found.price.sentence, expect.sentence);
-      assert.ok(found.meeting.includes(found.id));
+      assert.ok(found.meeting.includes(found.model));
     }
   });
 }
 
 test("groups are counted in people", () => {
   assert.ok(people.length >= 3);
-  for (const { front, id, attribute: name = "sex", groups, sentences } of people) {
+  for (const { front, model_id: id, attribute: name = "sex", groups, sentences } of people) {
     const attribute = { name, groups };
-    const said = groupStatements(frontOf(front), id ?? UNMITIGATED, attribute, "approved = yes");
+    const model = id === null ? UNMITIGATED : indexOf(id);
+    const said = groupStatements(frontOf(front), model, attribute, "approved = yes");
     assert.deepEqual(said.map(({ text }) => text), sentences);
   }
 });
 
-test("noise needs intervals that all include 0", () => {
+test("another model is named by its id", () => {
+  const attribute = { name: "sex", groups: ["F"] };
+  const [first] = groupStatements(frontOf("measured"), 2, attribute, "approved = yes", 0);
+  assert.match(first?.text ?? "", /; model 1: \d+$/);
+});
+
+test("ids below 1 and beyond the front are rejected", () => {
+  for (const id of [0, -1, 6, 1.5, NaN]) {
+    const rule: Rule = { kind: "id", id: id as ModelId };
+    assert.throws(() => select(frontOf("five"), [], rule), {
+      message: `--model-id ${id}: the front has no such model; choose one of 1 to 5`,
+    });
+  }
+});
+
+test("the message for unmet requirements names the nearest model by its id", () => {
+  const asked = [parseRequirement("accuracy >= 0.999")];
+  assert.throws(() => select(frontOf("five"), asked, { kind: "knee" }), {
+    message:
+      "none of the 5 models meets accuracy >= 0.999; model 1 comes nearest: validation.accuracy is 0.85 and misses " +
+      "accuracy >= 0.999 by 0.149",
+  });
+});
+
+test("values are within noise if all intervals include 0", () => {
   const difference = "validation.demographic_parity_difference(sex)";
   assert.ok(frontOf("noise").withinNoise(difference) && !frontOf("measured").withinNoise(difference));
   assert.ok(frontOf("measured").withinNoise("validation.equalized_odds_difference(sex)"));
-  // Nothing is known without intervals.
+  // Without intervals, noise is unknown.
   assert.ok(!frontOf("noise").withinNoise("validation.accuracy"));
 });
 
@@ -128,7 +154,7 @@ test("ends of intervals are neither measures nor suggestions", () => {
   );
 });
 
-test("requirements come back as they are written", () => {
+test("requirements round-trip", () => {
   for (const text of [
     "accuracy >= 0.8",
     "test.demographic_parity_ratio(sex:race) < 0.0000001",

@@ -42,15 +42,15 @@ const certificate: Certificate = {
 const data = { front, certificates: [certificate] } as unknown as PageData;
 const verdict = (text: string, model: number) => verdictOf(data, parseRequirement(text), model);
 
-test("a certificate of that very requirement decides", () => {
+test("a certificate for exactly this requirement decides", () => {
   const found = verdict(`${measure} <= 0.05`, 1);
   assert.equal(found.verdict, "certified");
   assert.equal(found.why, "by score tests on 5,853 test rows at 95% confidence (use 1)");
-  // Another limit is another requirement.
+  // A certificate does not cover another limit.
   assert.equal(verdict(`${measure} <= 0.06`, 1).verdict, "not certified");
 });
 
-test("otherwise the band of all models does", () => {
+test("without a certificate, the band of all models decides", () => {
   assert.equal(verdict(`${measure} <= 0.07`, 1).verdict, "certified");
   assert.match(verdict(`${measure} <= 0.07`, 1).why, /band of all models, 0\.010 to 0\.070, keeps the limit/);
   assert.equal(verdict(`${measure} < 0.07`, 1).verdict, "not certified");
@@ -60,7 +60,7 @@ test("otherwise the band of all models does", () => {
   assert.equal(verdict(`${measure} <= 0.1`, UNMITIGATED).verdict, "violated");
 });
 
-test("limits from below are turned around", () => {
+test("lower limits are compared with the lower end of the band", () => {
   assert.equal(verdict("accuracy >= 0.88", 0).verdict, "certified");
   assert.equal(verdict("accuracy > 0.88", 0).verdict, "not certified");
   assert.equal(verdict("accuracy >= 0.93", 0).verdict, "violated");

@@ -1,4 +1,4 @@
-//! A requirement as the measure that it bounds, if that can be tested.
+//! Maps a requirement to the measure that it bounds, if that measure can be tested.
 
 use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, bracketed, say};
 use fairfront_data::near_names;
@@ -8,7 +8,7 @@ use crate::select::{FrontColumns, measure_instead};
 use crate::setting::{self, REQUIRE};
 use crate::{Comparator, Error, Requirement, Term};
 
-/// A requirement with the measure that it is about.
+/// A requirement with the measure that it bounds.
 pub(super) struct Bound<'a> {
     pub(super) requirement: &'a Requirement,
     pub(super) family: Family,
@@ -35,7 +35,7 @@ impl Bound<'_> {
     }
 }
 
-/// The measure that a requirement is about, if it can be tested.
+/// The measure that a requirement bounds, if it can be tested.
 pub(super) fn bound<'a>(
     requirement: &'a Requirement,
     schema: &Schema,
@@ -44,7 +44,7 @@ pub(super) fn bound<'a>(
     let Requirement {
         term, comparator, ..
     } = requirement;
-    let refuse = |problem: Message| {
+    let reject = |problem: Message| {
         let text = requirement.to_string();
         Err(Error::usage(say![REQUIRE, " {text:?}: ", problem]))
     };
@@ -60,7 +60,7 @@ pub(super) fn bound<'a>(
             ..term.clone()
         };
         let split = split.name();
-        return refuse(say![
+        return reject(say![
             "a requirement on {split} rows cannot be certified";
             "write {bare} without a split";
             untested()
@@ -75,7 +75,7 @@ pub(super) fn bound<'a>(
         }
         if let Some(problem) = measure_instead(term).filter(|_| !term.objective) {
             let is_there = columns.is_some_and(|columns| columns.objectives.contains(&name));
-            return refuse(match is_there {
+            return reject(match is_there {
                 true => say![
                     "{problem} (objectives cannot be certified, only limited without a test: ",
                     setting::CONFIDENCE.is("none"),
@@ -86,8 +86,8 @@ pub(super) fn bound<'a>(
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
-        return refuse(say![
-            "{name} cannot be certified, only rates and differences and ratios of rates can";
+        return reject(say![
+            "{name} cannot be certified (only rates, differences of rates and ratios of rates can)";
             near;
             untested()
         ]);
@@ -96,13 +96,13 @@ pub(super) fn bound<'a>(
     let compares = !matches!(family.kind, Kind::Rate { .. });
     let is_ratio = matches!(family.kind, Kind::Ratio { .. });
     if compares && at_most == is_ratio {
-        let (side, other) = if is_ratio {
-            (">=", "at most")
+        let (side, limit) = if is_ratio {
+            (">=", "an upper")
         } else {
-            ("<=", "at least")
+            ("<=", "a lower")
         };
-        return refuse(say![
-            "a value of {other} a limit cannot be certified for {name}";
+        return reject(say![
+            "{limit} limit on {name} cannot be certified";
             "use {side}";
             untested()
         ]);
@@ -127,7 +127,7 @@ pub(super) fn group_label(region: usize, schema: &Schema) -> Option<String> {
         .and_then(|at| labels.into_iter().nth(at))
 }
 
-/// The people that a rate is about.
+/// The rows among which a rate is computed.
 pub(super) fn people(rate: Rate, region: usize, schema: &Schema) -> String {
     let of = group_label(region, schema).map_or_else(String::new, |label| format!(" of {label}"));
     match rate {

@@ -1,33 +1,33 @@
-//! What was tested, and what came of it.
+//! Records of tests and their results.
 
 use std::fmt;
 
 use fairfront_core::{Message, bracketed, grouped, readable, say};
 use fairfront_data::Part;
-use fairfront_model::{Checked, Stated, TestKind};
+use fairfront_model::{Checked, ModelId, Stated, TestKind};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::CONFIDENCE;
 
-/// The rows that a requirement was tested on.
+/// The rows on which a requirement was tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CertifyingRows {
     /// `certify` or `test`.
     pub split: Part,
-    /// How many.
+    /// Number of rows.
     pub count: u64,
     /// SHA-256 of their labels and weights.
     pub fingerprint: String,
 }
 
-/// A model in the order of tests.
+/// A tested model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
     /// Its id.
-    pub model: usize,
+    pub model_id: ModelId,
     /// The p-value on the certifying rows.
     pub p_value: f64,
-    /// The p-value on the rows that order models.
+    /// The p-value on the rows that determine the order of tests.
     pub order_p_value: f64,
 }
 
@@ -42,36 +42,36 @@ pub struct Certificate {
     pub test: TestKind,
     /// When the requirements were stated.
     pub stated: Stated,
-    /// The column that orders models together with p-values; absent for bands.
+    /// The column that, with p-values, determines the order of tests; absent for bands.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub order: Option<String>,
     /// The rows.
     pub rows: CertifyingRows,
     /// SHA-256 of the run's `front.parquet`.
     pub front_sha256: String,
-    /// Which use of these rows this is, from 1.
+    /// The number of this use of the rows, counted from 1.
     #[serde(rename = "use")]
     pub number: usize,
-    /// The level of this use, δ/2^(use − 1).
+    /// The significance level of this use, δ/2^(use − 1).
     pub level: f64,
-    /// Models in the order of tests, up to the first that failed.
+    /// Models in the order of tests, up to and including the first that failed.
     pub tested: Vec<Tested>,
-    /// Models that keep all requirements, at this confidence for all of them together.
-    pub certified: Vec<usize>,
-    /// Groups that are too small to be compared, as in `race=Other`: the requirements say nothing about
-    /// them.
+    /// Models that meet all requirements, at this confidence for all models together.
+    pub certified: Vec<ModelId>,
+    /// Groups that are too small to be compared, such as `race=Other`. The requirements do not
+    /// cover them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub not_covered: Vec<String>,
 }
 
-/// No model of a front can be certified.
+/// The error if no model of a front can be certified.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Uncertified {
     /// The requirements.
     pub requirements: Vec<String>,
-    /// What was tested; absent if the rows cannot decide.
+    /// The failed tests; absent if the rows do not allow a test.
     pub certificate: Option<Certificate>,
-    /// Why the rows cannot decide.
+    /// Why the rows do not allow a test.
     pub reason: Option<Message>,
     /// The model that comes closest.
     pub closest: Option<Closest>,
@@ -81,13 +81,13 @@ pub struct Uncertified {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Closest {
     /// Its id.
-    pub model: usize,
+    pub model_id: ModelId,
     /// Its p-value on the certifying rows.
     pub p_value: f64,
-    /// The requirement that decides, at this model.
+    /// The requirement that is hardest to certify for this model.
     pub checked: Checked,
-    /// Certifying rows that would certify it in four of five samples; absent if its estimate does not
-    /// keep the limit.
+    /// Number of certifying rows that would certify it in four of five samples; absent if its
+    /// estimate does not meet the limit.
     pub rows_needed: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ impl Uncertified {
         let all = self.requirements.join(" and ");
         let Some(certificate) = &self.certificate else {
             let reason = self.reason.clone();
-            let reason = reason.unwrap_or_else(|| "there is no model".into());
+            let reason = reason.unwrap_or_else(|| "the front has no models".into());
             return say!["no model can be certified for {all}: ", reason];
         };
         let rows = &certificate.rows;
@@ -123,28 +123,27 @@ impl Uncertified {
         let estimate = estimate.map_or_else(|| "-".into(), readable);
         message.push(format!(
             "; model {} comes closest: its estimate is {estimate}",
-            closest.model
+            closest.model_id
         ));
         if self.requirements.len() > 1 {
             message.push(format!(" for {requirement}"));
         }
         message.push(format!(
-            ", p = {} (level {})",
+            ", p = {} (significance level {})",
             readable(closest.p_value),
             readable(certificate.level)
         ));
         message.push(match closest.rows_needed {
             Some(rows) => format!(
-                ", and about {} certifying rows would be needed for it",
+                ", and certifying it would take about {} certifying rows",
                 grouped(rows as usize)
             ),
-            None => ", so more rows would not help it".into(),
+            None => ", so more rows would not help".into(),
         });
-        say![
-            message;
-            "relax the limit";
-            "collect more rows";
-            "choose without a test", bracketed(CONFIDENCE.is("none"))
-        ]
+        let without = say!["choose without a test", bracketed(CONFIDENCE.is("none"))];
+        match closest.rows_needed {
+            Some(_) => say![message; "relax the limit"; "collect more rows"; without],
+            None => say![message; "relax the limit"; without],
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run keeps for tests: counts of decisions by group and label, and no row.
+//! Data that a run stores for tests: counts of decisions by group and label, without any rows.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use fairfront_core::{
     say,
 };
 use fairfront_data::setting::MERGE;
-use fairfront_data::{Encoded, Notice, Part, RowRole};
+use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
 use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -17,34 +17,35 @@ use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals}
 use crate::Error;
 use crate::folder::check_sum;
 
-/// The file of a run.
+/// The file in a run folder.
 pub const TALLIES: &str = "tallies.json";
 const FORMAT: &str = "fairfront-tallies";
 const VERSION: u32 = 1;
 
-/// Counts that order models and certify requirements.
+/// Counts that determine the order of tests and certify requirements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     format: String,
     version: u32,
-    /// The rows that order models: validation rows, or training rows if there are none.
+    /// Counts on the ordering rows: validation rows, or training rows if there are none.
     pub order: Counted,
-    /// The rows that certify: `certify` rows, or test rows if there are none; absent without either.
+    /// Counts on the certifying rows: `certify` rows, or test rows if there are none; absent
+    /// without either.
     pub certify: Option<Counted>,
 }
 
 /// Decisions on the rows of one split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Which rows.
+    /// The split.
     pub split: Part,
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
-    /// SHA-256 of their labels and weights: the same rows have the same whatever is fitted.
+    /// SHA-256 of their labels and weights. It depends on the rows only, not on the fit.
     pub fingerprint: String,
-    /// Counts of all models of the front, the unmitigated model last.
+    /// Counts for all models of the front, the unmitigated model last.
     pub tallies: Tallies,
-    /// How far simultaneous bands reach.
+    /// Half-widths of simultaneous bands, in standard errors.
     pub bands: Vec<Band>,
 }
 
@@ -55,28 +56,29 @@ pub(crate) struct SplitIntervals {
     pub(crate) intervals: Intervals,
 }
 
-/// How the intervals of a run were found, as `run.json` says it.
+/// How the intervals of a run were computed, as stored in `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IntervalInfo {
-    /// Share of samples in which an interval is to hold its measure.
+    /// Share of samples in which an interval should contain the true value.
     pub confidence: f64,
-    /// Redraws of the rows.
+    /// Number of redraws of the rows.
     pub replicates: usize,
-    /// The largest share of redraws that lack the rows a measure needs, and are left out of it.
+    /// The largest share of redraws that were left out of a measure because they lack rows it
+    /// needs.
     pub left_out: f64,
 }
 
-/// All that tests and intervals need of a front.
+/// The data that tests and intervals need about a front.
 pub(crate) struct Weighed {
     pub(crate) evidence: Evidence,
     pub(crate) intervals: Vec<SplitIntervals>,
     pub(crate) info: IntervalInfo,
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Counts decisions on the rows that order and certify, and redraws those that are shown. `models` has the
-/// unmitigated model last; `judged` are the measures that models are compared in. `None` if the work was
-/// over before all replicates were made.
+/// Counts decisions on the ordering and certifying rows, and redraws the rows that are reported.
+/// `models` has the unmitigated model last; `judged` lists the measures by which models are
+/// compared. Returns `None` if the work was stopped before all replicates were complete.
 pub(crate) fn weigh(
     encoded: &Encoded,
     models: &Points,
@@ -104,7 +106,7 @@ pub(crate) fn weigh(
             replicates,
             left_out: 0.0,
         },
-        notices: Vec::new(),
+        diagnostics: Vec::new(),
     };
     let mut parts: Vec<Part> = reported.into_iter().collect();
     parts.extend(certifying.filter(|part| !parts.contains(part)));
@@ -130,10 +132,10 @@ pub(crate) fn weigh(
         }
         if found.left_out > 0.01 && part == Part::Test {
             let percent = 100.0 * found.left_out;
-            weighed.notices.push(Notice::warning(say![
-                "{percent:.1}% of the redrawn test rows lack a group that a measure needs; intervals of \
-                 that measure leave them out. Merge small groups",
-                bracketed(MERGE)
+            weighed.diagnostics.push(Diagnostic::warning(say![
+                "{percent:.1}% of the redraws of the test rows lack a group that a measure needs, \
+                 so its intervals leave them out";
+                "merge small groups", bracketed(MERGE)
             ]));
         }
         if certifying == Some(part) {
@@ -186,7 +188,7 @@ fn fingerprint(rows: &Dataset) -> String {
 }
 
 impl Counted {
-    /// The ends of the simultaneous band of a measure at a model, which hold for all models at once; `None`
+    /// The ends of the band of a measure for one model. Bands hold for all models at once. `None`
     /// for measures without a band.
     pub fn band(
         &self,
@@ -205,8 +207,8 @@ impl Counted {
 }
 
 impl Evidence {
-    /// Evidence from decisions on rows that order and rows that certify, for simulations; with bands if
-    /// asked for, which take most of the time.
+    /// Evidence from decisions on ordering and certifying rows, for simulations. Bands are optional
+    /// because they take most of the time.
     pub fn of_decisions(
         order: &Decisions,
         certify: &Decisions,
@@ -235,7 +237,7 @@ impl Evidence {
         })
     }
 
-    /// The bytes of the file, and their checksum.
+    /// The content of the file, and its checksum.
     pub(crate) fn to_bytes(&self) -> Result<(Vec<u8>, String), serde_json::Error> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
@@ -243,7 +245,7 @@ impl Evidence {
         Ok((bytes, checksum))
     }
 
-    /// Reads what [`Evidence::to_bytes`] wrote for a front of so many models.
+    /// Reads the output of [`Evidence::to_bytes`] for a front of `n_models` models.
     pub(crate) fn from_bytes(
         path: &Path,
         bytes: &[u8],
@@ -251,12 +253,13 @@ impl Evidence {
         n_models: usize,
         schema: &Schema,
     ) -> Result<Self, Error> {
-        let damaged =
+        let corrupted =
             |why: &str| Error::file(path, format!("the file is corrupted ({why}); fit again"));
         check_sum(path, bytes, checksum)?;
-        let evidence: Self = serde_json::from_slice(bytes).map_err(|e| damaged(&e.to_string()))?;
+        let evidence: Self =
+            serde_json::from_slice(bytes).map_err(|e| corrupted(&e.to_string()))?;
         if evidence.format != FORMAT || evidence.version != VERSION {
-            return Err(damaged("its format is not known"));
+            return Err(corrupted("unknown format"));
         }
         let all = std::iter::once(&evidence.order).chain(&evidence.certify);
         match all
@@ -264,7 +267,7 @@ impl Evidence {
             .all(|counted| counted.fits(n_models, schema))
         {
             true => Ok(evidence),
-            false => Err(damaged("its counts do not match the front")),
+            false => Err(corrupted("its counts do not match the front")),
         }
     }
 }

@@ -5,22 +5,22 @@ use fairfront_core::{Cell, Contrast, Rate, Redrawn, Schema, Tallies, regions_of,
 /// A measure made of binomial cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Family {
-    /// The measure's name, as columns of a front have it: `demographic_parity_difference(sex)`.
+    /// The measure's name in the columns of a front, such as `demographic_parity_difference(sex)`.
     pub(crate) name: String,
     pub(crate) kind: Kind,
     /// Regions of groups that are too small for this comparison.
     pub(crate) left_out: Vec<usize>,
 }
 
-/// How a measure follows from rates in regions of rows.
+/// How a measure is computed from rates in regions of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     /// A rate in one region.
     Rate { rate: Rate, region: usize },
-    /// The largest minus the smallest rate over regions; the largest of several such differences, one
-    /// for each rate with its own regions.
+    /// The largest minus the smallest rate over regions. With several rates, each with its own
+    /// regions, the largest of these differences.
     Difference { terms: Vec<(Rate, Vec<usize>)> },
-    /// The smallest over the largest selection rate.
+    /// The smallest selection rate divided by the largest.
     Ratio { regions: Vec<usize> },
 }
 
@@ -86,12 +86,13 @@ impl Family {
         all
     }
 
-    /// Whether the measure compares all rows or all groups, rather than being about one group.
+    /// Whether the measure covers all rows or compares all groups, rather than describing one
+    /// group.
     pub(crate) fn is_overall(&self) -> bool {
         !matches!(self.kind, Kind::Rate { region, .. } if region > 0)
     }
 
-    /// Rates and regions that the measure is made of.
+    /// The rates and regions from which the measure is computed.
     pub(crate) fn cells(&self) -> Vec<(Rate, usize)> {
         match &self.kind {
             Kind::Rate { rate, region } => vec![(*rate, *region)],
@@ -103,7 +104,7 @@ impl Family {
         }
     }
 
-    /// The measure, from its rates; `None` where one of them has no value.
+    /// The measure, from its rates; `None` if one of them is undefined.
     pub(crate) fn value(&self, rate: impl Fn(Rate, usize) -> Option<f64>) -> Option<f64> {
         let extremes = |of: Rate, regions: &[usize]| -> Option<(f64, f64)> {
             let mut bounds = (f64::NEG_INFINITY, f64::INFINITY);
@@ -130,8 +131,8 @@ impl Family {
         }
     }
 
-    /// What has to be rejected so that the measure keeps its limit; `None` for limits on the side on
-    /// which differences and ratios cannot be tested.
+    /// The contrasts to test to show that the measure meets its limit; `None` for lower limits on
+    /// differences and upper limits on ratios, which cannot be tested.
     pub(crate) fn contrasts(
         &self,
         tallies: &Tallies,
@@ -177,8 +178,9 @@ impl Family {
         }
     }
 
-    /// The signed contrasts that the measure is an extreme of, with their standard errors: pairwise
-    /// differences, logarithms of ratios, or the rate itself. Those without a standard error are `None`.
+    /// The signed contrasts whose extreme is the measure, with their standard errors: pairwise
+    /// differences, logarithms of ratios, or the rate itself. `None` stands for a contrast without
+    /// a standard error.
     pub(crate) fn signed(&self, tallies: &Tallies, model: usize) -> Vec<Option<(f64, f64)>> {
         let of = |rate: Rate, region: usize| {
             let cell = tallies.cell(model, rate, region);
@@ -245,8 +247,8 @@ impl Family {
         }
     }
 
-    /// The interval of the measure that reaches `q` standard errors to either side of each contrast;
-    /// `None` where a cell has no rows.
+    /// The interval of the measure that extends `q` standard errors to either side of each
+    /// contrast; `None` if a cell has no rows.
     pub(crate) fn interval(&self, tallies: &Tallies, model: usize, q: f64) -> Option<(f64, f64)> {
         let bounds = |rate: Rate, region: usize| Bounds::of(&tallies.cell(model, rate, region), q);
         match &self.kind {
@@ -308,8 +310,9 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Wilson's interval: quantiles of redraws are in standard errors at the estimate, which is the
-    /// truth of the redraws, so that the truth of the rows is found with its own standard error.
+    /// Wilson's interval. Quantiles of redraws are in standard errors at the estimate, which is the
+    /// true rate of the redraws. The true rate of the population is therefore found with the
+    /// standard error at that rate.
     fn of(cell: &Cell, q: f64) -> Option<Self> {
         let rate = cell.rate()?;
         let (spread, variance) = (rate * (1.0 - rate), cell.variance());
@@ -321,12 +324,12 @@ impl Bounds {
         Some(Self { rate, low, high })
     }
 
-    /// How far the rate may be below and above.
+    /// Distances from the rate to the lower and the upper end.
     fn reach(&self) -> (f64, f64) {
         (self.rate - self.low, self.high - self.rate)
     }
 
-    /// The ends of the difference to another rate, from how far either may be off.
+    /// The ends of the difference to another rate, from the distances of both.
     fn minus(&self, other: &Self) -> (f64, f64) {
         let ((down, up), (other_down, other_up)) = (self.reach(), other.reach());
         let difference = self.rate - other.rate;
@@ -336,10 +339,10 @@ impl Bounds {
         )
     }
 
-    /// The ends of the ratio to another rate, on the scale of logarithms.
+    /// The ends of the ratio to another rate, computed on the log scale.
     fn over(&self, other: &Self) -> (f64, f64) {
         if self.rate <= 0.0 || other.rate <= 0.0 {
-            // A ratio to nobody may be anything.
+            // A ratio to a rate that may be zero has no upper bound.
             let high = match other.low > 0.0 {
                 true => self.high / other.low,
                 false => f64::INFINITY,

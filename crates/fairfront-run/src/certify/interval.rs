@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 use super::family::{Family, Kind};
 use crate::Error;
 
-/// Share of samples in which an interval is to hold its measure.
+/// Share of samples in which an interval should contain the true value.
 pub(crate) const CONFIDENCE: f64 = 0.95;
-/// Redraws of the rows.
+/// Number of redraws of the rows.
 pub(crate) const REPLICATES: usize = 1_000;
-/// Levels whose quantiles are stored; the last has ten replicates beyond it.
+/// Levels whose quantiles are stored; ten replicates lie beyond the last one.
 const LEVELS: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99];
-/// Replicates whose results are held at a time.
+/// Number of replicates whose results are in memory at a time.
 const CHUNK: usize = 128;
-/// The same for rows whose redraws take long, from so many rows on.
+/// The same from [`FEWER_FROM`] rows on, where redraws take long.
 const FEW: usize = 32;
 const FEWER_FROM: usize = 100_000;
-/// The seed of redraws: which rows there are depends on the run's seed already.
+/// The seed of redraws. It is constant because the rows already depend on the run's seed.
 pub(crate) const SEED: u64 = 0;
 
-/// How far a simultaneous band reaches to either side of each contrast of a measure.
+/// How far a simultaneous band extends to either side of each contrast of a measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// The measure.
     pub measure: String,
-    /// Contrasts that the band covers together: pairs of groups times models.
+    /// Number of contrasts that the band covers together: pairs of groups times models.
     pub contrasts: usize,
     /// Levels, and quantiles of the largest deviation in standard errors.
     pub quantiles: Vec<[f64; 2]>,
 }
 
 impl Band {
-    /// Standard errors to either side at a level: the stored quantile of the next higher level, or
-    /// Bonferroni's bound beyond the last of them.
+    /// The number of standard errors to either side at a level: the stored quantile of the next
+    /// higher level, or Bonferroni's bound beyond the last one.
     pub(crate) fn reach(&self, level: f64) -> f64 {
         let stored = self.quantiles.iter().find(|[at, _]| *at >= level - 1e-12);
         match stored {
@@ -46,35 +46,35 @@ impl Band {
     }
 }
 
-/// Standard errors to either side that hold for so many contrasts at once.
+/// The number of standard errors to either side that holds for `contrasts` contrasts at once.
 fn bonferroni(level: f64, contrasts: usize) -> f64 {
     -normal_quantile((1.0 - level) / (2.0 * contrasts.max(1) as f64))
 }
 
-/// What redraws of some rows say about models; the unmitigated model comes last.
+/// Intervals from redraws of the rows, with the unmitigated model last.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Intervals {
     pub(crate) bands: Vec<Band>,
-    /// Names of columns, without the split, and a value for each model.
+    /// Column names without the split, and one value per model.
     pub(crate) columns: Vec<(String, Vec<Option<f64>>)>,
     /// The largest share of replicates that lack the rows a measure needs.
     pub(crate) left_out: f64,
 }
 
-/// Which columns are scope.
+/// Which columns to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Changes against the unmitigated model alone.
+    /// Only changes relative to the unmitigated model.
     Changes,
-    /// The bands alone, without a column.
+    /// Only the bands, without any columns.
     Bands,
-    /// All of them.
+    /// Everything.
     All,
 }
 
-/// Redraws the rows behind these decisions. `judged` are the measures that models are compared in.
-/// Without replicates, bands are Bonferroni's, and changes have no intervals. `None` if the work was over
-/// before all replicates were made.
+/// Redraws the rows of these decisions. `judged` lists the measures by which models are compared.
+/// Without replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
+/// work was stopped before all replicates were complete.
 pub(crate) fn intervals(
     decisions: &Decisions,
     tallies: &Tallies,
@@ -91,7 +91,7 @@ pub(crate) fn intervals(
     let mut found = Redraws::new(&families, tallies);
     let compared = compared(&families, judged, schema);
     let mut done = 0;
-    // Beyond a million rows each chunk has a cost of its own.
+    // Beyond a million rows, each chunk has a fixed cost.
     let many = FEWER_FROM..=MOST_REDRAWN;
     let chunk = match many.contains(&decisions.n_rows()) {
         true => FEW,
@@ -113,7 +113,7 @@ pub(crate) fn intervals(
     Ok(Some(found.finish(scope, compared.is_some(), replicates)))
 }
 
-/// What models are compared in; less is better.
+/// A value by which models are compared; less is better.
 #[derive(Debug, Clone, Copy)]
 enum Compared {
     /// The mean cost of errors.
@@ -122,14 +122,14 @@ enum Compared {
     Family(usize),
 }
 
-/// What models are compared in; `None` where one of the measures cannot be redrawn.
+/// The values by which models are compared; `None` if one of the measures cannot be redrawn.
 fn compared(families: &[Family], judged: &[Measure], schema: &Schema) -> Option<Vec<Compared>> {
     if judged.len() < 2 {
         return None;
     }
     let find = |measure: &Measure| match measure {
         Measure::ErrorRate(costs) => Some(Compared::Cost(*costs)),
-        // Decisions say nothing about a log loss; the error rate stands in.
+        // The log loss cannot be computed from decisions; the error rate stands in.
         Measure::LogLoss => Some(Compared::Cost(Costs::EQUAL)),
         other => {
             let name = other.name(schema);
@@ -140,18 +140,18 @@ fn compared(families: &[Family], judged: &[Measure], schema: &Schema) -> Option<
     judged.iter().map(find).collect()
 }
 
-/// Contrasts of a model in a family: estimates and one over their standard errors.
+/// Contrasts of a model in a family: estimates and the inverses of their standard errors.
 type Signed = Vec<Option<(f64, f64)>>;
 
 /// One replicate.
 struct Replicate {
-    /// The largest deviation of each family, in standard errors; `None` where rows are missing.
+    /// The largest deviation of each family, in standard errors; `None` if rows are missing.
     largest: Vec<Option<f64>>,
     /// The largest deviation of each model, for families of several contrasts.
     of_models: Vec<Vec<Option<f32>>>,
-    /// Values of overall families, for each model.
+    /// Values of overall families, one per model.
     values: Vec<Vec<Option<f64>>>,
-    /// Which models no other dominates.
+    /// Which models are nondominated.
     best: Option<Vec<bool>>,
 }
 
@@ -163,8 +163,9 @@ struct Redraws<'a> {
     values: Vec<Vec<Option<f64>>>,
     largest: Vec<Vec<f64>>,
     of_models: Vec<Vec<Vec<f32>>>,
-    /// For each overall family and model: replicates, Σ value, and replicates, Σ and Σ² of the change
-    /// against the unmitigated model relative to the estimated one.
+    /// For each overall family and model: the number of replicates, the sum of the values, and the
+    /// sums of d and d². d is the change relative to the unmitigated model minus the estimated
+    /// change.
     sums: Vec<Vec<[f64; 4]>>,
     best: Vec<f64>,
     compared: f64,
@@ -220,7 +221,7 @@ impl<'a> Redraws<'a> {
                 let mut estimates = signed[model].iter();
                 let mut of_model = Some(0.0_f64);
                 family.each_redrawn(redrawn, model, |value| {
-                    // Contrasts without a standard error have an interval of another kind.
+                    // Contrasts without a standard error get a different kind of interval.
                     if let Some(Some((estimate, inverse))) = estimates.next() {
                         of_model = match (of_model, value) {
                             (Some(most), Some(value)) => {
@@ -253,7 +254,7 @@ impl<'a> Redraws<'a> {
         Ok(replicate)
     }
 
-    /// Which models of the front no other one dominates.
+    /// Which models of the front are nondominated.
     fn best(
         &self,
         redrawn: &Redrawn,
@@ -290,7 +291,7 @@ impl<'a> Redraws<'a> {
             .map(of)
             .collect();
         kept.sort_by(|a, b| by_value(a, b));
-        // Models that are equal to one that nothing dominates are as good.
+        // Models that equal a nondominated one are nondominated too.
         let is_best = |model: usize| {
             kept.binary_search_by(|own| by_value(own, of(model)))
                 .is_ok()
@@ -342,8 +343,8 @@ impl<'a> Redraws<'a> {
         let z = normal_quantile(0.5 + 0.5 * CONFIDENCE);
         for (at, family) in self.families.iter().enumerate() {
             let contrasts = self.signed[at].iter().flatten().flatten().count();
-            // If a group has no rows at all, nothing was left out by chance; rates of single groups have
-            // intervals of their own.
+            // If a group has no rows at all, no redraw was left out by chance. Rates of single
+            // groups have their own intervals.
             if contrasts > 0 && family.is_overall() && replicates > 0 {
                 left_out = left_out.max(1.0 - self.largest[at].len() as f64 / total);
             }
@@ -425,7 +426,7 @@ impl<'a> Redraws<'a> {
         }
     }
 
-    /// The ends of each model's change against the unmitigated model; none for that model itself.
+    /// The ends of each model's change relative to the unmitigated model; `None` for that model.
     fn changes(&self, family: usize, z: f64) -> Vec<Option<(f64, f64)>> {
         let last = self.n_models - 1;
         let of = |model: usize| {
@@ -438,8 +439,8 @@ impl<'a> Redraws<'a> {
         (0..self.n_models).map(of).collect()
     }
 
-    /// How much higher a measure is in redraws than in the rows: about as much as it is higher in the
-    /// rows than in the population.
+    /// How much higher a measure is in redraws than in the rows. This estimates how much higher it
+    /// is in the rows than in the population.
     fn biases(&self, family: usize) -> Vec<Option<f64>> {
         let of = |model: usize| {
             let [n, sum, ..] = self.sums[family][model];
@@ -450,7 +451,7 @@ impl<'a> Redraws<'a> {
     }
 }
 
-/// The smallest of sorted deviations that at least this share of them reach; `z` without any.
+/// The smallest deviation that at least a share `level` of the sorted ones do not exceed, or `z`.
 fn quantile(sorted: &[f64], level: f64, z: f64) -> f64 {
     let at = (level * sorted.len() as f64).ceil() as usize;
     let found = sorted.get(at.saturating_sub(1)).copied();

@@ -1,4 +1,4 @@
-//! Uses of certifying rows: one line of JSON each, chained by checksums.
+//! The log of uses of certifying rows: one line of JSON per use, chained by checksums.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,15 +12,15 @@ use super::Certificate;
 use crate::Error;
 use crate::place::{committed, recover};
 
-/// The file in a run folder, or in the state of a stream.
+/// The file in a run folder or in the state of a stream.
 pub(crate) const USES: &str = "certificates.jsonl";
 
 /// A logged use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// What was tested and what came of it.
+    /// The tests and their results.
     pub certificate: Certificate,
-    /// SHA-256 of the use before and this certificate.
+    /// SHA-256 of the previous use and this certificate.
     sha256: String,
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn to_bytes(uses: &[Use]) -> Vec<u8> {
     uses.iter().map(line).collect::<String>().into_bytes()
 }
 
-/// The uses in the bytes of a log, and how many bytes they take: a line without an end was never
-/// finished, and its result was never shown.
+/// The uses in the bytes of a log, and the number of bytes that they take. An unfinished last line
+/// is ignored: its result was never shown.
 pub(crate) fn from_bytes(path: &Path, bytes: &[u8]) -> Result<(Vec<Use>, usize), Error> {
     let end = bytes
         .iter()
@@ -76,7 +76,7 @@ pub(crate) fn from_bytes(path: &Path, bytes: &[u8]) -> Result<(Vec<Use>, usize),
     Ok((uses, end))
 }
 
-/// The log of a folder, which no other process writes meanwhile.
+/// The log of a folder, locked against writes by other processes.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
@@ -86,7 +86,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Reads a log without the right to write; empty if the file does not exist.
+    /// Reads a log without locking it; empty if the file does not exist.
     pub(crate) fn read(folder: &Path) -> Result<Vec<Use>, Error> {
         let committed = committed(folder).map(|run| run.join(USES));
         let committed = committed.filter(|path| path.is_file());
@@ -98,7 +98,7 @@ impl Log {
         }
     }
 
-    /// Opens the log of a folder, waiting for others that write it.
+    /// Opens and locks the log of a folder, waiting for other writers.
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         recover(folder)?;
         let path = folder.join(USES);
@@ -124,7 +124,7 @@ impl Log {
         })
     }
 
-    /// Adds a use, on disk before this returns.
+    /// Adds a use and syncs it to disk.
     pub(crate) fn add(&mut self, certificate: Certificate) -> Result<(), Error> {
         let used = Use::after(&self.uses, certificate);
         let bytes = to_bytes(std::slice::from_ref(&used));
@@ -135,7 +135,7 @@ impl Log {
             file.sync_all()
         };
         write(&mut self.file, self.end).map_err(|e| {
-            // A line that is not whole counts as none.
+            // Remove an incomplete line.
             let _ = self.file.set_len(self.end as u64);
             Error::file(&self.path, format!("{}; nothing was tested", e.kind()))
         })?;

@@ -1,9 +1,9 @@
-//! A choice that holds on new people: requirements tested on rows that nothing was chosen by.
+//! Certified choices: requirements tested on rows that influenced no choice.
 //!
 //! Each requirement is a set of contrasts of binomial cells ([`family`]); a model's p-value is the
-//! largest over all of them (an intersection–union test). Validation rows order the models; they are
-//! tested in this order until the first fails ([`certify`]). Uses of the same rows are logged ([`log`])
-//! and spend confidence. `docs/certify.md` has the procedure.
+//! largest over all of them (an intersection–union test). Validation rows order the models; they
+//! are tested in this order until the first fails ([`certify`]). Uses of the same rows are logged
+//! ([`log`]) and spend confidence. `docs/how-to/certify.md` has the procedure.
 
 mod bound;
 mod certificate;
@@ -36,21 +36,21 @@ use crate::select::{Rule, Selection};
 use crate::setting::{self, BEST, REQUIRE, SELECT_CONFIDENCE};
 use crate::{Error, Requirement, Run, Term};
 
-/// What has to hold on new people.
+/// Requirements to certify, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// The requirements, all of which have to hold.
+    /// The requirements, all of which must hold.
     pub requirements: Vec<Requirement>,
     /// 1 − δ, above 0 and below 1.
     pub confidence: f64,
-    /// Whether finite-sample tests decide.
+    /// Whether to use finite-sample tests.
     pub exact: bool,
-    /// What is to be best; orders models together with their p-values.
+    /// The measure to optimize; with p-values, it determines the order of tests.
     pub best: Term,
 }
 
 impl Demand {
-    /// Reads requirements; `best` is the accuracy unless another measure is named.
+    /// Parses requirements; `best` defaults to the accuracy.
     pub fn parse(
         requirements: &[String],
         confidence: f64,
@@ -74,7 +74,7 @@ impl Demand {
 }
 
 impl Demand {
-    /// Says before a fit what could not be certified after it.
+    /// Rejects, before a fit, requirements that could not be certified after it.
     pub fn check(&self, prepared: &Prepared) -> Result<(), Error> {
         let attributes = prepared
             .attributes
@@ -102,7 +102,7 @@ impl Demand {
 
 fn no_rows() -> Error {
     Error::usage(say![
-        REQUIRE, ": there are no rows to certify on";
+        REQUIRE, ": the split has no rows to certify on";
         "fit with test rows", bracketed(SPLIT.is("60/10/30")),
         " or certify rows", bracketed(SPLIT.is("50/10/20/20"));
         "choose without a test", bracketed(SELECT_CONFIDENCE.is("none"))
@@ -116,12 +116,12 @@ pub struct Choice {
     pub selection: Selection,
     /// The test that it passed; `None` without requirements and without a test.
     pub certificate: Option<Certificate>,
-    /// What travels with the model.
+    /// The certificate stored in the model.
     pub of_model: Option<ModelCertificate>,
 }
 
-/// Chooses a model among those that are certified, and logs the use of the certifying rows in the folder
-/// of the run or of its stream.
+/// Chooses a certified model, and logs the use of the certifying rows in the folder of the run or
+/// of its stream.
 pub fn choose_certified(
     folder: &Path,
     run: &Run,
@@ -137,7 +137,7 @@ pub fn choose_certified(
     plan.choose(certificate, rule)
 }
 
-/// The same for a run in memory, which keeps its own log.
+/// Like [`choose_certified`], for a run in memory, which keeps its own log.
 pub fn choose_in_memory(run: &mut Run, demand: &Demand, rule: &Rule) -> Result<Choice, Error> {
     let mut uses = std::mem::take(&mut run.uses);
     let choice = choose_with_uses(run, &mut uses, true, demand, rule);
@@ -145,7 +145,7 @@ pub fn choose_in_memory(run: &mut Run, demand: &Demand, rule: &Rule) -> Result<C
     choice
 }
 
-/// The same with a log that the caller keeps; `looked` says whether test rows have been shown.
+/// Like [`choose_certified`], with the caller's log; `looked` is true if test rows have been shown.
 pub fn choose_with_uses(
     run: &Run,
     uses: &mut Vec<Use>,
@@ -161,8 +161,8 @@ pub fn choose_with_uses(
     plan.choose(certificate, rule)
 }
 
-/// Tests requirements that were fixed before a fit, before anything about the certifying rows is shown, and
-/// keeps the result in the run. `uses` are those of a run that this one replaces.
+/// Tests requirements that were fixed before a fit, before any result on the certifying rows is
+/// shown, and stores the result in the run. `uses` is the log of a run that this one replaces.
 pub fn certify_fit(run: &mut Run, demand: &Demand, uses: Vec<Use>) -> Result<(), Error> {
     run.uses = uses;
     let (certificate, is_new) = Plan::new(run, demand)?.certify(&run.uses, false)?;
@@ -173,12 +173,13 @@ pub fn certify_fit(run: &mut Run, demand: &Demand, uses: Vec<Use>) -> Result<(),
     Ok(())
 }
 
-/// The uses that the log of a folder holds; none without a log.
+/// The uses in the log of a folder; empty without a log.
 pub fn logged_uses(folder: &Path) -> Result<Vec<Use>, Error> {
     Log::read(folder)
 }
 
-/// The certificate of a model under requirements that nothing tested: they were met on rows that chose it.
+/// The certificate of a model whose requirements were met on the rows that chose it, but not
+/// tested.
 pub fn uncertified_model(
     run: &Run,
     requirements: &[Requirement],

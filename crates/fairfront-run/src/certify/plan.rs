@@ -1,9 +1,9 @@
-//! Requirements that are tested on a run: the order of models, the tests, and the rows that they need.
+//! Tests of requirements on a run: the order of models, the tests, and the number of rows needed.
 
 use fairfront_core::{Contrast, Rate, Tallies, bracketed, normal_quantile, say};
 use fairfront_data::Part;
 use fairfront_data::setting::MERGE;
-use fairfront_model::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
+use fairfront_model::{Checked, GroupSize, ModelCertificate, ModelId, Stated, TestKind, Verdict};
 use fairfront_pareto::{Values, nondominated};
 
 use super::bound::{Bound, bound, group_label, people};
@@ -15,9 +15,9 @@ use crate::select::{FrontColumns, Rule, select_among};
 use crate::setting::{EXACT, REQUIRE};
 use crate::{Error, Requirement, Run};
 
-/// Fewer effective rows than this say too little about a weighted rate.
+/// Weighted rates need at least this many effective rows.
 const LEAST_EFFECTIVE: f64 = 30.0;
-/// The power that a stated number of rows gives.
+/// The power of a test with the suggested number of rows.
 const POWER: f64 = 0.8;
 
 /// Requirements that can be tested on a run.
@@ -30,15 +30,15 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Refuses what cannot be tested, with a remedy.
+    /// Rejects requirements that cannot be tested, with a remedy.
     pub(crate) fn new(run: &'a Run, demand: &'a Demand) -> Result<Self, Error> {
         if run.front.is_empty() {
             return Err(Error::data("the front has no models; fit again"));
         }
         if demand.requirements.is_empty() {
             return Err(Error::usage(say![
-                REQUIRE,
-                ": name a requirement to certify"
+                REQUIRE, ": the list of requirements is empty";
+                "pass at least one"
             ]));
         }
         let schema = run.encoding.schema();
@@ -61,7 +61,7 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// Says which cells have too few rows to be tested at all.
+    /// Fails if a cell has too few rows to be tested.
     fn check_rows(&self) -> Result<(), Error> {
         let schema = self.run.encoding.schema();
         for bound in &self.bounds {
@@ -73,8 +73,8 @@ impl<'a> Plan<'a> {
                     format!("the {split} rows have no {people}")
                 } else if cell.is_weighted() && self.demand.exact {
                     return Err(Error::usage(say![
-                        EXACT, ": rows have weights, and there is no finite-sample test for weighted rows";
-                        "leave out ", EXACT
+                        EXACT, ": rows have weights, which finite-sample tests do not support";
+                        "remove ", EXACT
                     ]));
                 } else if cell.is_weighted() && cell.effective() < LEAST_EFFECTIVE {
                     format!(
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
                     "merge groups", bracketed(MERGE), " or collect more rows"
                 ];
                 return Err(Error::Uncertified(Box::new(Uncertified {
-                    requirements: self.texts(),
+                    requirements: self.requirements(),
                     certificate: None,
                     reason: Some(reason),
                     closest: None,
@@ -100,9 +100,9 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn texts(&self) -> Vec<String> {
-        let texts = self.bounds.iter();
-        texts.map(|bound| bound.requirement.to_string()).collect()
+    fn requirements(&self) -> Vec<String> {
+        let bounds = self.bounds.iter();
+        bounds.map(|bound| bound.requirement.to_string()).collect()
     }
 
     /// The largest p-value over all contrasts of all requirements.
@@ -115,8 +115,8 @@ impl<'a> Plan<'a> {
         contrasts.map(of).fold(0.0, f64::max)
     }
 
-    /// Tests the requirements, or finds that the same was tested before; `looked` says whether test rows have
-    /// been shown. Returns whether the use is a new one.
+    /// Tests the requirements, or returns the certificate of an earlier identical test; `looked` is
+    /// true if test rows have been shown. The flag returned is true for a new use.
     pub(crate) fn certify(&self, uses: &[Use], looked: bool) -> Result<(Certificate, bool), Error> {
         let rows = CertifyingRows {
             split: self.certifying.split,
@@ -134,11 +134,11 @@ impl<'a> Plan<'a> {
         } else {
             TestKind::Score
         };
-        let sorted = |mut texts: Vec<String>| {
-            texts.sort();
-            texts
+        let sorted = |mut strings: Vec<String>| {
+            strings.sort();
+            strings
         };
-        let wanted = sorted(self.texts());
+        let wanted = sorted(self.requirements());
         let same = |certificate: &&&Certificate| {
             certificate.test == kind
                 && certificate.confidence == self.demand.confidence
@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         let number = own.iter().map(|c| c.number).max().unwrap_or(0) + 1;
         let level = spent(self.demand.confidence, number);
         let mut certificate = Certificate {
-            requirements: self.texts(),
+            requirements: self.requirements(),
             confidence: self.demand.confidence,
             test: kind,
             stated: Stated::Before,
@@ -171,20 +171,20 @@ impl<'a> Plan<'a> {
         for (model, order_p_value) in self.in_order(&order.1)? {
             let p_value = self.p_value(&self.certifying.tallies, model, self.demand.exact);
             certificate.tested.push(Tested {
-                model,
+                model_id: ModelId::of_index(model),
                 p_value,
                 order_p_value,
             });
             if p_value > level {
                 break;
             }
-            certificate.certified.push(model);
+            certificate.certified.push(ModelId::of_index(model));
         }
         certificate.certified.sort_unstable();
         Ok((certificate, true))
     }
 
-    /// The column of what is to be best, and how bad each model is in it.
+    /// The column to optimize, and its values with the sign such that less is better.
     fn order_column(&self) -> Result<(String, Vec<Option<f64>>), Error> {
         let column = self.columns.best_column(&self.demand.best)?;
         let sign = if column.large_is_better { -1.0 } else { 1.0 };
@@ -192,8 +192,8 @@ impl<'a> Plan<'a> {
         Ok((column.name, bad))
     }
 
-    /// Models nondominated in what is to be best and in the p-value on the rows that order, smallest p
-    /// first.
+    /// Models that are nondominated in `bad` and in the p-value on the ordering rows, smallest
+    /// p-value first.
     fn in_order(&self, bad: &[Option<f64>]) -> Result<Vec<(usize, f64)>, Error> {
         let p = |model: usize| self.p_value(&self.run.evidence.order.tallies, model, false);
         let models: Vec<(usize, f64, f64)> = bad
@@ -214,12 +214,12 @@ impl<'a> Plan<'a> {
         Ok(kept.into_iter().map(|(model, _, p)| (model, p)).collect())
     }
 
-    /// Judges models by the ends of simultaneous bands, which hold for every limit at once: only other
-    /// measures are a new use.
+    /// Certifies models by the ends of simultaneous bands. These hold for every limit at once, so
+    /// that only a new measure counts as a new use.
     fn by_band(&self, rows: CertifyingRows, own: &[&Certificate]) -> (Certificate, bool) {
         let measures = |certificate: &Certificate| {
-            let texts = certificate.requirements.iter();
-            let names = texts.filter_map(|text| Requirement::parse(text).ok());
+            let strings = certificate.requirements.iter();
+            let names = strings.filter_map(|text| Requirement::parse(text).ok());
             let mut names: Vec<String> = names.map(|r| r.term.canonical()).collect();
             names.sort();
             names.dedup();
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
             })
         };
         let certificate = Certificate {
-            requirements: self.texts(),
+            requirements: self.requirements(),
             confidence: self.demand.confidence,
             test: TestKind::Band,
             stated: Stated::AfterLooking,
@@ -257,14 +257,17 @@ impl<'a> Plan<'a> {
             number,
             level,
             tested: Vec::new(),
-            certified: (0..self.run.front.len()).filter(|m| keeps(*m)).collect(),
+            certified: (0..self.run.front.len())
+                .filter(|m| keeps(*m))
+                .map(ModelId::of_index)
+                .collect(),
             not_covered: self.not_covered(),
         };
         let is_new = own.iter().all(|other| **other != certificate);
         (certificate, is_new)
     }
 
-    /// The ends of the simultaneous band of a requirement's measure at a model.
+    /// The ends of the simultaneous band of a requirement's measure for one model.
     pub(super) fn band(&self, bound: &Bound, model: usize, level: f64) -> Option<[f64; 2]> {
         let name = &bound.family.name;
         let band = self.certifying.bands.iter().find(|b| b.measure == *name)?;
@@ -275,19 +278,22 @@ impl<'a> Plan<'a> {
         Some([low, high])
     }
 
-    /// A requirement at a model.
+    /// A requirement checked for one model.
     fn checked(&self, bound: &Bound, model: usize, certificate: &Certificate) -> Checked {
         let schema = self.run.encoding.schema();
         let tallies = &self.certifying.tallies;
         let rate = |rate: Rate, region: usize| tallies.cell(model, rate, region).rate();
         let estimate = bound.family.value(rate);
-        // A band at the stated confidence; that of a use after looking is the one that decided.
+        // A band at the stated confidence. After looking, the band that decided the test.
         let level = match certificate.test {
             TestKind::Band => certificate.level / self.bounds.len() as f64,
             _ => 1.0 - certificate.confidence,
         };
         let band = self.band(bound, model, level);
-        let verdict = match (certificate.certified.contains(&model), band) {
+        let verdict = match (
+            certificate.certified.contains(&ModelId::of_index(model)),
+            band,
+        ) {
             (true, _) => Verdict::Certified,
             (false, Some([low, _])) if bound.at_most && low > bound.limit() => Verdict::Violated,
             (false, Some([_, high])) if !bound.at_most && high < bound.limit() => Verdict::Violated,
@@ -312,7 +318,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Groups that some requirement says nothing about.
+    /// Groups that some requirement does not cover.
     fn not_covered(&self) -> Vec<String> {
         let schema = self.run.encoding.schema();
         let mut groups: Vec<String> = Vec::new();
@@ -324,14 +330,14 @@ impl<'a> Plan<'a> {
         groups
     }
 
-    /// What travels with a model.
+    /// The certificate stored in a model.
     pub(crate) fn of_model(&self, model: usize, certificate: &Certificate) -> ModelCertificate {
         let checked = self
             .bounds
             .iter()
             .map(|b| self.checked(b, model, certificate));
         let requirements: Vec<Checked> = checked.collect();
-        let verdict = match certificate.certified.contains(&model) {
+        let verdict = match certificate.certified.contains(&ModelId::of_index(model)) {
             true => Verdict::Certified,
             false if requirements.iter().any(|c| c.verdict == Verdict::Violated) => {
                 Verdict::Violated
@@ -352,24 +358,29 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The model that a rule takes of the certified ones.
+    /// Applies a rule to the certified models.
     pub(super) fn choose(&self, certificate: Certificate, rule: &Rule) -> Result<Choice, Error> {
         if certificate.certified.is_empty() {
             return Err(Error::Uncertified(Box::new(self.uncertified(certificate))));
         }
-        let selection = select_among(&self.columns, &certificate.certified, &self.texts(), rule)?;
+        let selection = select_among(
+            &self.columns,
+            &certificate.certified,
+            &self.requirements(),
+            rule,
+        )?;
         Ok(Choice {
-            of_model: Some(self.of_model(selection.id, &certificate)),
+            of_model: Some(self.of_model(selection.model_id.index(), &certificate)),
             selection,
             certificate: Some(certificate),
         })
     }
 
-    /// What to say if no model is certified.
+    /// The error if no model is certified.
     pub(crate) fn uncertified(&self, certificate: Certificate) -> Uncertified {
         let tallies = &self.certifying.tallies;
         let closest = match certificate.tested.first() {
-            Some(first) => Some((first.model, first.p_value)),
+            Some(first) => Some((first.model_id.index(), first.p_value)),
             None => {
                 let all = (0..self.run.front.len()).map(|m| (m, self.p_value(tallies, m, false)));
                 all.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
@@ -386,24 +397,25 @@ impl<'a> Plan<'a> {
                 .iter()
                 .max_by(|a, b| worst(a).total_cmp(&worst(b)))?;
             Some(Closest {
-                model,
+                model_id: ModelId::of_index(model),
                 p_value,
                 checked: self.checked(bound, model, &certificate),
                 rows_needed: self.rows_needed(model, certificate.level, certificate.test),
             })
         });
         Uncertified {
-            requirements: self.texts(),
+            requirements: self.requirements(),
             certificate: Some(certificate),
             reason: None,
             closest,
         }
     }
 
-    /// Certifying rows that would certify a model in four of five samples, if its rates are as estimated.
+    /// The number of certifying rows that would certify a model in four of five samples, if its
+    /// rates are as estimated.
     pub(super) fn rows_needed(&self, model: usize, level: f64, test: TestKind) -> Option<u64> {
         let reach = match test {
-            // As far as the widest of the bands that have to keep their limits.
+            // The half-width of the widest of these measures' bands.
             TestKind::Band => {
                 let level = 1.0 - level / self.bounds.len() as f64;
                 let bands = self.certifying.bands.iter();
@@ -420,7 +432,7 @@ impl<'a> Plan<'a> {
         let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
         let mut times = 0.0_f64;
         for contrast in contrasts {
-            // How far inside the limit the estimate is, and its variance with the rows there are.
+            // How far inside the limit the estimate is, and its variance with the current rows.
             let (room, variance) = match contrast {
                 Contrast::Difference { a, b, limit } => {
                     (limit - (a.rate()? - b.rate()?), a.variance() + b.variance())
@@ -443,7 +455,7 @@ impl<'a> Plan<'a> {
 
 /// δ/2^(use − 1).
 fn spent(confidence: f64, number: usize) -> f64 {
-    // 1 − 0.95 is not quite 0.05.
+    // In floating point, 1 − 0.95 is not exactly 0.05.
     let delta = ((1.0 - confidence) * 1e12).round() / 1e12;
     delta * libm::exp2(-((number - 1) as f64))
 }

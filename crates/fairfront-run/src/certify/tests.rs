@@ -47,14 +47,14 @@ fn best() -> Rule {
     Rule::Best(Term::parse("accuracy").expect("a term"))
 }
 
-fn refused(run: &Run, text: &str) -> Error {
+fn rejected(run: &Run, text: &str) -> Error {
     Plan::new(run, &demand(&[text], 0.95))
         .err()
         .expect("an error")
 }
 
 #[test]
-fn each_different_requirement_spends_half_of_the_level_before() {
+fn each_new_requirement_gets_half_of_the_previous_level() {
     let mut run = HIDDEN.clone();
     let mut level = |text: &str| {
         let choice = choose_in_memory(&mut run, &demand(&[text], 0.95), &best());
@@ -67,7 +67,7 @@ fn each_different_requirement_spends_half_of_the_level_before() {
     );
     let second = level("demographic_parity_difference(sex) <= 0.13");
     assert_eq!((second.number, second.level), (2, 0.025));
-    // Repeating a call is free and gives the same.
+    // Repeating a call is free and returns the same certificate.
     assert_eq!(level(PARITY), first);
     assert_eq!(level("accuracy >= 0.5").level, 0.0125);
     assert_eq!(run.uses.len(), 3);
@@ -88,7 +88,7 @@ fn models_are_tested_in_the_order_of_validation_rows_until_one_fails() {
     // p-values by their definition: the largest over ordered pairs of groups.
     let tallies = &HIDDEN.evidence.certify.as_ref().expect("rows").tallies;
     for tested in &certificate.tested {
-        let cell = |region| tallies.cell(tested.model, Rate::Selection, region);
+        let cell = |region| tallies.cell(tested.model_id.index(), Rate::Selection, region);
         let p = |a, b| {
             let (a, b) = (cell(a), cell(b));
             Contrast::Difference { a, b, limit: 0.12 }.p_value()
@@ -109,20 +109,20 @@ fn requirements_after_looking_have_to_hold_for_the_band() {
     let of_model = choice.of_model.expect("a certificate");
     let [_, high] = of_model.requirements[0].band.expect("a band");
     assert!(high <= 0.12 && of_model.verdict == Verdict::Certified);
-    // Another limit on the same measure is the same use; another measure is not.
+    // Another limit on the same measure is the same use; another measure is a new use.
     let mut number = |text: &str| {
         let choice = choose_in_memory(&mut run, &demand(&[text], 0.95), &best());
         choice.expect("a model").certificate.expect("a test").number
     };
     assert_eq!(number("demographic_parity_difference(sex) <= 0.15"), 1);
     assert_eq!(number("accuracy >= 0.5"), 2);
-    // Several requirements at once need a wider band each.
+    // Each of several requirements needs a wider band.
     let both = demand(&[PARITY, "accuracy >= 0.5"], 0.95);
     let choice = choose_in_memory(&mut SHOWN.clone(), &both, &best()).expect("a model");
     let [_, wider] = choice.of_model.expect("a certificate").requirements[0]
         .band
         .expect("a band");
-    let id = choice.selection.id;
+    let id = choice.selection.model_id.index();
     let own = Plan::new(&SHOWN, &both).expect("a plan");
     let [_, narrow] = own.band(&own.bounds[0], id, 0.05).expect("a band");
     assert!(wider > narrow);
@@ -140,14 +140,14 @@ fn a_requirement_that_was_fixed_before_the_fit_stays_certified() {
     );
     let again = choose_in_memory(&mut run, &wanted, &best()).expect("a model");
     assert_eq!(again.certificate, Some(certificate));
-    // The next one was stated after looking, and is the second use.
+    // The next requirement was stated after looking, and is the second use.
     let choice = choose_in_memory(&mut run, &demand(&["accuracy >= 0.5"], 0.95), &best());
     let later = choice.expect("a model").certificate.expect("a test");
     assert_eq!((later.number, later.stated), (2, Stated::AfterLooking));
 }
 
 #[test]
-fn requirements_that_cannot_be_tested_are_refused_with_a_remedy() {
+fn requirements_that_cannot_be_tested_are_rejected_with_a_remedy() {
     let all = [
         ("log_loss <= 0.6", "cannot be certified"),
         (
@@ -166,16 +166,19 @@ fn requirements_that_cannot_be_tested_are_refused_with_a_remedy() {
         ("train.accuracy >= 0.6", "on train rows"),
         ("demographic_parity_difference(sex) >= 0.1", "use <="),
         ("demographic_parity_ratio(sex) <= 0.9", "use >="),
-        ("demographic_parity_difference(age) <= 0.1", "there is no"),
+        (
+            "demographic_parity_difference(age) <= 0.1",
+            "the run has no",
+        ),
         ("accurracy >= 0.6", "accuracy"),
     ];
     for (text, problem) in all {
-        let error = refused(&SHOWN, text);
+        let error = rejected(&SHOWN, text);
         assert!(error.to_string().contains(problem), "{error}");
         assert!(error.is_usage(), "{error}");
         assert!(
             error.to_string().contains("confidence=none")
-                || problem.contains("there is no")
+                || problem.contains("the run has no")
                 || problem.contains("is not a measure")
                 || problem == "accuracy",
             "{error}"
@@ -186,14 +189,14 @@ fn requirements_that_cannot_be_tested_are_refused_with_a_remedy() {
     }
     let no_rows = fitted([90.0, 10.0, 0.0, 0.0]);
     assert!(
-        refused(&no_rows, PARITY)
+        rejected(&no_rows, PARITY)
             .to_string()
             .contains("no rows to certify on")
     );
 }
 
 #[test]
-fn without_a_certified_model_the_closest_and_the_rows_it_needs_are_named() {
+fn without_a_certified_model_the_error_names_the_closest_and_the_rows_it_needs() {
     let strict = demand(&["demographic_parity_difference(sex) <= 0.001"], 0.95);
     let error = choose_in_memory(&mut HIDDEN.clone(), &strict, &best()).expect_err("no model");
     assert!(matches!(error, Error::Uncertified(_)), "{error}");
@@ -207,7 +210,7 @@ fn without_a_certified_model_the_closest_and_the_rows_it_needs_are_named() {
             .is_some_and(|closest| closest.p_value > 0.05)
     );
     assert!(error.to_string().contains("comes closest"), "{error}");
-    // A model whose estimate keeps the limit is certified by as many rows as stated.
+    // A model whose estimate meets the limit is certified by the suggested number of rows.
     let plan_of = demand(&[PARITY], 0.95);
     let plan = Plan::new(&HIDDEN, &plan_of).expect("a plan");
     let needed = (0..HIDDEN.front.len())
@@ -218,13 +221,13 @@ fn without_a_certified_model_the_closest_and_the_rows_it_needs_are_named() {
     let more = |sums: &mut [[f64; 2]; 2]| sums.iter_mut().flatten().for_each(|v| *v *= times);
     scaled.totals.iter_mut().for_each(more);
     scaled.selected.iter_mut().flatten().for_each(more);
-    // With these rates exactly as estimated, z is that of the level plus that of the power.
+    // If the rates are exactly as estimated, z is the sum of the z of the level and of the power.
     let p = plan.p_value(&scaled, model, false);
     assert!(p < 0.05 && p > 1e-3, "{p}");
 }
 
 #[test]
-fn groups_without_certifying_rows_mean_no_certificate() {
+fn groups_without_certifying_rows_prevent_a_certificate() {
     let mut run = SHOWN.clone();
     let certify = run.evidence.certify.as_mut().expect("rows");
     certify.tallies.totals[1] = [[0.0; 2]; 2];
@@ -233,7 +236,7 @@ fn groups_without_certifying_rows_mean_no_certificate() {
         .selected
         .iter_mut()
         .for_each(|of_model| of_model[1] = [[0.0; 2]; 2]);
-    let error = refused(&run, PARITY);
+    let error = rejected(&run, PARITY);
     assert!(matches!(error, Error::Uncertified(_)), "{error}");
     assert!(error.to_string().contains("no rows of sex="), "{error}");
     // Weighted groups need an effective number of rows.
@@ -242,14 +245,14 @@ fn groups_without_certifying_rows_mean_no_certificate() {
     certify.tallies.totals[1]
         .iter_mut()
         .for_each(|sums| sums[1] = sums[0] * 100.0);
-    let error = refused(&run, PARITY);
+    let error = rejected(&run, PARITY);
     assert!(
         error.to_string().contains("equal rows, fewer than 30"),
         "{error}"
     );
     let exact = Demand::parse(&[PARITY.into()], 0.95, true, None).expect("a demand");
     let error = Plan::new(&run, &exact).err().expect("an error");
-    assert!(error.to_string().ends_with("leave out exact"), "{error}");
+    assert!(error.to_string().ends_with("remove exact"), "{error}");
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn finite_sample_tests_certify_no_more_than_score_tests() {
 }
 
 #[test]
-fn a_log_is_kept_in_the_folder_and_guarded() {
+fn the_folder_has_a_log_protected_against_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run");
     write_run(&path, false, &mut HIDDEN.clone()).expect("a run");
@@ -284,12 +287,12 @@ fn a_log_is_kept_in_the_folder_and_guarded() {
     let text = std::fs::read_to_string(&log).expect("a log");
     assert_eq!(text.lines().count(), 2);
     assert_eq!(logged_uses(&path).expect("uses").len(), 2);
-    // A line that a kill cut short was never shown, and goes.
+    // A line cut short by a kill was never shown, and is removed.
     std::fs::write(&log, format!("{text}{{\"certificate\"")).expect("a file");
     assert_eq!(logged_uses(&path).expect("uses").len(), 2);
     choose_certified(&path, &run, &demand(&["accuracy >= 0.51"], 0.95), &best()).expect("a model");
     assert_eq!(logged_uses(&path).expect("uses").len(), 3);
-    // An edited line is refused, and left as it is.
+    // An edited line is rejected and left unchanged.
     let edited = text.replacen("\"level\":0.05", "\"level\":0.5", 1);
     assert_ne!(edited, text);
     std::fs::write(&log, &edited).expect("a file");
@@ -300,15 +303,15 @@ fn a_log_is_kept_in_the_folder_and_guarded() {
         "{error}"
     );
     assert_eq!(std::fs::read_to_string(&log).expect("a log"), edited);
-    // So is a removed line, since the next one is chained to it.
+    // A removed line is rejected too, because the next one is chained to it.
     let second = text.lines().nth(1).expect("a line");
     std::fs::write(&log, format!("{second}\n")).expect("a file");
     assert!(logged_uses(&path).is_err());
 }
 
 #[test]
-fn rows_that_certify_choose_nothing() {
-    // Other labels on the certifying rows leave models, columns and order as they are.
+fn certifying_rows_influence_no_choice() {
+    // Other labels on the certifying rows do not change models, columns or order.
     let known = Known::parse("demo(rows=3000)")
         .unwrap()
         .expect("a known data set");
@@ -346,7 +349,7 @@ fn rows_that_certify_choose_nothing() {
 
 proptest! {
     #[test]
-    fn intervals_hold_the_estimate_and_grow(q in 0.1..6.0_f64, more in 0.0..2.0_f64, model in 0..5_usize) {
+    fn intervals_contain_the_estimate_and_grow(q in 0.1..6.0_f64, more in 0.0..2.0_f64, model in 0..5_usize) {
         let schema = SHOWN.encoding.schema();
         let tallies = &SHOWN.evidence.certify.as_ref().expect("rows").tallies;
         for family in Family::all(&schema) {

@@ -1,9 +1,9 @@
-//! Checkpoints of a fit: what it takes to go on after a kill at any moment, to the very same result.
+//! Checkpoints of a fit, from which a fit that was killed at any moment resumes to the same result.
 //!
-//! A fit with checkpoints keeps them in `DIR/checkpoint/`, as generations of a state. Each holds what
-//! determines the result (`request.json`), how far the work is (`phase.json`), and the state of the
-//! solver (`solver.bin`) or its result (`outcome.bin`). They go when the finished run is in its folder
-//! (`crate::place`).
+//! A fit with checkpoints keeps them in `DIR/checkpoint/`, as generations of a state. Each contains
+//! the request that determines the result (`request.json`), the progress (`phase.json`), and the
+//! state of the solver (`solver.bin`) or its result (`outcome.bin`). The checkpoints are removed
+//! when the finished run is in its folder (`crate::place`).
 
 mod place;
 mod request;
@@ -15,7 +15,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fairfront_data::{Encoded, Notice, Prepared};
+use fairfront_data::{Diagnostic, Encoded, Prepared};
 
 pub use self::place::is_unfinished;
 pub(crate) use self::place::{is_own, remove};
@@ -37,24 +37,24 @@ use crate::{Error, FitRequest, PenaltyInfo, RunInfo};
 /// The folder of a run's checkpoints.
 pub(crate) const FOLDER: &str = "checkpoint";
 
-/// Where work was cut short, the last state before that is kept if it is at most so old; found more
-/// often it would cost more than it saves.
+/// Maximum age of the last solver state that is kept when work is cut short; keeping states more
+/// often would cost more than it saves.
 const HELD: Duration = Duration::from_secs(1);
 
-/// The checkpoints of a fit, of which one process at a time is in charge.
+/// The checkpoints of a fit, which one process at a time uses.
 #[derive(Debug)]
 pub struct Checkpoints {
     /// The run folder.
     run: PathBuf,
     every: Duration,
     force: bool,
-    /// None as long as there is a finished run that may be the one asked for.
+    /// `None` while there is a finished run that may be the requested one.
     open: Option<Open>,
-    /// The run that is there, where it is finished.
+    /// The existing run, if it is finished.
     finished: Option<RunInfo>,
-    /// What determines the result; known once rows are encoded.
+    /// The request that determines the result; known once rows are encoded.
     request: Vec<u8>,
-    /// What was found, with its request.
+    /// The stored checkpoint with its request, if there is one.
     found: Option<(Snapshot, Request)>,
     saved: Instant,
     held: Option<Snapshot>,
@@ -62,24 +62,24 @@ pub struct Checkpoints {
     stopped: bool,
     /// The penalty of the fit, which later calls do not choose again.
     penalty: Option<PenaltyInfo>,
-    notices: Vec<Notice>,
-    trouble: Vec<Notice>,
+    diagnostics: Vec<Diagnostic>,
+    trouble: Vec<Diagnostic>,
 }
 
 #[derive(Debug)]
 struct Open {
     _lock: Lock,
     generations: Generations,
-    /// Of the newest generation; 0 where there is none.
+    /// Number of the newest generation; 0 if there is none.
     number: u64,
 }
 
 impl Checkpoints {
-    /// Takes charge of the checkpoints of a run folder, before any work. New ones are written at most
-    /// once in `every`.
+    /// Opens the checkpoints of a run folder, before any work. New ones are written at most once
+    /// per `every`.
     ///
-    /// With `resume` it goes on from the newest sound checkpoint, where there is one; without, a run or
-    /// an unfinished one there is an error, unless `force` says that it is to be replaced.
+    /// With `resume`, the fit resumes from the newest intact checkpoint, if there is one. Without
+    /// it, an existing run or unfinished fit is an error, unless `force` allows replacing it.
     pub fn open(run: &Path, every: Duration, resume: bool, force: bool) -> Result<Self, Error> {
         let place = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
         recover(&place)?;
@@ -97,7 +97,7 @@ impl Checkpoints {
             held_at: now,
             stopped: false,
             penalty: None,
-            notices: Vec::new(),
+            diagnostics: Vec::new(),
             trouble: Vec::new(),
         };
         match look(&checkpoints.run) {
@@ -116,13 +116,13 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    /// What to tell a person about what was found, before the work.
-    pub fn notices(&self) -> &[Notice] {
-        &self.notices
+    /// Warnings and notes about the stored checkpoints, to show before the work.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 
-    /// What to tell a person after the work.
-    pub fn notices_of_work(&self) -> &[Notice] {
+    /// Warnings to show after the work.
+    pub fn notices_of_work(&self) -> &[Diagnostic] {
         &self.trouble
     }
 
@@ -141,8 +141,8 @@ impl Checkpoints {
                 generations.set_aside(&found.damaged)?;
                 for damaged in &found.damaged {
                     let name = damaged.path.file_name().unwrap_or_default();
-                    self.notices.push(Notice::warning(format!(
-                        "the checkpoint {} is damaged ({}); the one before it is used",
+                    self.diagnostics.push(Diagnostic::warning(format!(
+                        "the checkpoint {} is corrupted ({}), so the previous one is used",
                         name.to_string_lossy(),
                         damaged.reason
                     )));
@@ -152,8 +152,8 @@ impl Checkpoints {
             }
             None if resume => {
                 let message =
-                    "there is no checkpoint to go on from; the fit starts from the beginning";
-                self.notices.push(Notice::info(message));
+                    "there is no checkpoint to resume from, so the fit starts from the beginning";
+                self.diagnostics.push(Diagnostic::note(message));
             }
             None => {}
         }
@@ -165,8 +165,8 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Whether the run that is asked for is there and finished. Another run there is an error, unless
-    /// it is to be replaced.
+    /// Whether the requested run exists and is finished. A run of another fit is an error, unless
+    /// it may be replaced.
     pub fn is_finished(
         &mut self,
         prepared: &Prepared,
@@ -185,9 +185,9 @@ impl Checkpoints {
         if !self.force {
             let run = self.run.display();
             return Err(Error::usage(say![
-                "{run}: there is a finished run of another fit: ",
-                Difference::said(&differences, " then");
-                "name another folder";
+                "{run}: contains a finished run of another fit: ",
+                Difference::list(&differences, " then");
+                "choose another folder";
                 "replace it with ", FORCE
             ]));
         }
@@ -196,16 +196,16 @@ impl Checkpoints {
         Ok(false)
     }
 
-    /// Says what is asked for: what was found must be of the same request.
+    /// Sets the request; a stored checkpoint must have the same one.
     pub(crate) fn expect(&mut self, request: &Request) -> Result<(), Error> {
         if let Some((_, earlier)) = &self.found {
             let differences = request.differences_from(earlier);
             if !differences.is_empty() {
-                let said = Difference::said(&differences, " when the checkpoint was written");
+                let listed = Difference::list(&differences, " when the checkpoint was written");
                 return Err(Error::usage(say![
-                    said;
-                    "give the same options and data to go on";
-                    "start afresh with ", FORCE, " and without ", RESUME
+                    listed;
+                    "pass the same options and data to resume";
+                    "start again with ", FORCE, " and without ", RESUME
                 ]));
             }
         }
@@ -213,7 +213,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Begins: where to go on from, if anywhere.
+    /// Begins the work; returns the checkpoint to resume from, if there is one.
     fn begin(&mut self) -> Result<Option<Snapshot>, Error> {
         let found = self.found.take().map(|(snapshot, _)| snapshot);
         if found.is_none() {
@@ -225,17 +225,17 @@ impl Checkpoints {
         Ok(found)
     }
 
-    /// Keeps a state if it is time to.
+    /// Writes a checkpoint if one is due.
     fn offer(&mut self, state: &dyn Fn() -> Snapshot) {
         let now = Instant::now();
         if now - self.saved >= self.every {
             self.held = None;
-            // A fit is worth more than its checkpoints: it goes on, and this is said.
+            // A failed checkpoint does not end the fit; the user gets a warning.
             if let Err(error) = self.commit(state()) {
-                let message = format!("a checkpoint could not be written: {error}");
-                let notice = Notice::warning(message);
-                if !self.trouble.contains(&notice) {
-                    self.trouble.push(notice);
+                let message = format!("a checkpoint cannot be written: {error}");
+                let diagnostic = Diagnostic::warning(message);
+                if !self.trouble.contains(&diagnostic) {
+                    self.trouble.push(diagnostic);
                 }
             }
             self.saved = Instant::now();
@@ -245,23 +245,24 @@ impl Checkpoints {
         }
     }
 
-    /// Holds a state, in case the work after it is cut short.
+    /// Holds a state in memory, in case the work after it is cut short.
     fn hold(&mut self, state: Snapshot) {
         self.held = Some(state);
     }
 
-    /// The penalty that was chosen when the checkpoint was written.
+    /// The penalty in the stored checkpoint.
     pub(crate) fn penalty_found(&self) -> Option<PenaltyInfo> {
         let (snapshot, _) = self.found.as_ref()?;
         snapshot.note.penalty.clone()
     }
 
-    /// The penalty of the fit, to be kept with its states.
+    /// Sets the penalty of the fit, to be stored in its checkpoints.
     pub(crate) fn set_penalty(&mut self, penalty: Option<PenaltyInfo>) {
         self.penalty = penalty;
     }
 
-    /// Solving is over, or the work after it. If it was cut short, the last state before that is kept.
+    /// Ends solving or the work after it. If it was cut short, the last state before that is
+    /// stored.
     pub(crate) fn set_stopped(&mut self, stopped: bool) -> Result<(), Error> {
         self.stopped = stopped;
         match self.held.take() {
@@ -283,15 +284,16 @@ impl Checkpoints {
     }
 }
 
-/// Where nothing was committed there is nothing to go on from, and no reason to leave a folder.
+/// If nothing was committed, there is nothing to resume from, and the folders are removed.
 impl Drop for Checkpoints {
     fn drop(&mut self) {
         if let Some(open) = self.open.take_if(|open| open.number == 0) {
             let folder = self.folder();
-            // Before it is given back, so that nobody takes a lock that is about to vanish.
+            // Remove the file before the lock is released, so that no process takes a lock that is
+            // about to be removed.
             let _ = std::fs::remove_file(folder.join("lock"));
             drop(open);
-            // Only if they are empty.
+            // These fail, as intended, if the folders are not empty.
             let _ = std::fs::remove_dir(folder);
             let _ = std::fs::remove_dir(&self.run);
         }

@@ -1,4 +1,4 @@
-//! The folder of checkpoints: what may be in it, and how it ends.
+//! The folder of checkpoints: its expected content, and its removal.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::place::{is_finished, write_kept_run};
 use crate::store::unwritten;
 use crate::{Error, Run};
 
-/// Whether a folder of checkpoints holds nothing that this program does not write there.
+/// Whether everything in a folder of checkpoints was written by fairfront.
 pub(crate) fn is_own(folder: &Path) -> bool {
     let own = |name: &String| {
         let begins = ["generation-", HIDDEN];
@@ -19,12 +19,12 @@ pub(crate) fn is_own(folder: &Path) -> bool {
     folder.is_dir() && names_in(folder).is_ok_and(|names| names.iter().all(own))
 }
 
-/// Whether there is a fit in this folder that has not come to its end.
+/// Whether this folder contains an unfinished fit.
 pub fn is_unfinished(run: &Path) -> bool {
     is_own(&run.join(FOLDER)) && !is_finished(run)
 }
 
-/// Removes the checkpoints of a run that is finished, if there are any.
+/// Removes the checkpoints of a finished run, if there are any.
 pub(crate) fn remove(folder: &Path) -> Result<(), Error> {
     match is_own(folder) {
         true => remove_any(folder).map_err(|e| unwritten(folder, &e)),
@@ -32,7 +32,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes files that a kill left half written; all checkpoints as well if they are to be replaced.
+/// Removes files that a kill left incomplete; with `all`, removes all checkpoints as well.
 pub(super) fn clean(folder: &Path, all: bool) -> Result<(), Error> {
     let names = names_in(folder).map_err(|e| Error::file(folder, e))?;
     for name in names {
@@ -45,8 +45,8 @@ pub(super) fn clean(folder: &Path, all: bool) -> Result<(), Error> {
 }
 
 impl Checkpoints {
-    /// Writes the run into its folder, where it appears whole. The checkpoints go, unless the work was
-    /// cut short: then they stay to go on from.
+    /// Writes the run into its folder, where it appears atomically. Removes the checkpoints, unless
+    /// the work was cut short and may be resumed.
     pub fn place(self, made: &mut Run) -> Result<PathBuf, Error> {
         write_kept_run(&self.run, self.stopped, made)?;
         Ok(self.run.clone())

@@ -1,4 +1,4 @@
-//! What determines the result of a fit, and how two of them differ.
+//! Requests, which determine the result of a fit, and the differences between two requests.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{Error, FitRequest, FrontIn, Penalty, RunInfo};
 const FORMAT: &str = "fairfront-fit-request";
 const VERSION: u32 = 1;
 
-/// What determines the result of a fit: `request.json` of a checkpoint.
+/// Everything that determines the result of a fit: `request.json` of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Request {
     format: String,
@@ -75,12 +75,12 @@ impl Request {
         let request: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match request.format == FORMAT && request.version == VERSION {
             true => Ok(request),
-            false => Err("it is of another version".into()),
+            false => Err("it has a different format or version".into()),
         }
     }
 
-    /// How a finished run differs from what this would give; the program's version does not matter
-    /// any more.
+    /// Differences between a finished run and the run of this request; the program's version no
+    /// longer matters.
     pub(super) fn differences_to(&self, run: &RunInfo) -> Vec<Difference> {
         let mut of_run = self.clone();
         of_run.source.clone_from(&run.source);
@@ -104,7 +104,7 @@ impl Request {
         self.differences_from(&of_run)
     }
 
-    /// What differed in an earlier request.
+    /// Differences between this request and an earlier one.
     pub(super) fn differences_from(&self, earlier: &Self) -> Vec<Difference> {
         let (old, new) = (earlier.flat(), self.flat());
         let mut names: Vec<&Asked> = old.keys().chain(new.keys()).collect();
@@ -119,25 +119,29 @@ impl Request {
                 differences.push(Difference { name, was, is });
             }
         }
-        // Solvers take the seed of the split.
+        // Solvers use the seed of the split.
         if differences.iter().any(|d| d.name == Asked::Setting(SEED)) {
             differences
-                .retain(|d| !matches!(&d.name, Asked::Words(w) if w.starts_with("seed of ")));
+                .retain(|d| !matches!(&d.name, Asked::OfSolver(setting, _) if setting == "seed"));
         }
-        // Other options mean other encoded rows.
+        // A different solver implies different settings.
+        if differences.iter().any(|d| d.name == Asked::Setting(SOLVER)) {
+            differences.retain(|d| !matches!(d.name, Asked::SettingOf(..) | Asked::OfSolver(..)));
+        }
+        // Different options imply different encoded rows.
         if differences.len() > 1 {
             differences.retain(|d| d.name != Asked::Words(FINGERPRINT.into()));
         }
         differences
     }
 
-    /// All that counts by the name a person knows it by.
+    /// All values that determine the result, by the names that users know.
     fn flat(&self) -> BTreeMap<Asked, Value> {
-        use Asked::{Setting, SettingOf, Words};
+        use Asked::{OfSolver, Setting, SettingOf, Words};
         let json = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
         let mut flat = BTreeMap::new();
         flat.insert(
-            Words("the version of the program".into()),
+            Words("the version of fairfront".into()),
             self.program.clone().into(),
         );
         flat.insert(Words("the data".into()), self.source.clone().into());
@@ -169,7 +173,7 @@ impl Request {
             let settings = json(serde_json::to_value(&choice.solver));
             if let Some(Value::Object(settings)) = settings.get("solver_settings") {
                 for (name, value) in settings {
-                    flat.insert(Words(format!("{name} of {of}")), value.clone());
+                    flat.insert(OfSolver(name.clone(), of), value.clone());
                 }
             }
             let polish = json(serde_json::to_value(&choice.polish));
@@ -181,17 +185,19 @@ impl Request {
 
 const FINGERPRINT: &str = "the fingerprint of the encoded rows";
 
-/// Something that was asked for, by the name a person knows it by.
+/// A requested setting, by the name that users know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asked {
     Setting(Name),
-    /// A setting of a solver.
+    /// A setting for the result of a solver.
     SettingOf(Name, &'static str),
+    /// A setting of a solver, and the solver.
+    OfSolver(String, &'static str),
     Words(String),
 }
 
 impl Asked {
-    /// The setting behind a field of the spec or of the options of reading.
+    /// The setting of a field of the spec or of the reading options.
     fn field(field: &str) -> Self {
         let word = match field {
             "types" => "type",
@@ -210,12 +216,13 @@ impl Asked {
         match self {
             Self::Setting(name) => say![*name],
             Self::SettingOf(name, solver) => say![*name, " of {solver}"],
+            Self::OfSolver(setting, solver) => format!("{setting} of {solver}").into(),
             Self::Words(words) => words.as_str().into(),
         }
     }
 }
 
-/// Something that was other when a checkpoint was written.
+/// A value that differed when a checkpoint was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
     pub(super) name: Asked,
@@ -224,20 +231,28 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// All of them in one line.
-    pub(super) fn said(all: &[Self], when: &str) -> Message {
+    /// The first differences in one line.
+    pub(super) fn list(all: &[Self], when: &str) -> Message {
+        const MOST: usize = 6;
         let shown = |value: &Value| match value {
-            Value::Null => "not given".into(),
+            Value::Null => "not set".into(),
             Value::String(text) => text.clone(),
+            Value::Array(values) if values.iter().all(Value::is_string) => {
+                let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+                values.join(", ")
+            }
             other => other.to_string(),
         };
         let mut message = Message::default();
-        for (i, difference) in all.iter().enumerate() {
+        for (i, difference) in all.iter().take(MOST).enumerate() {
             let when = if i == 0 { when } else { "" };
             let (was, is) = (shown(&difference.was), shown(&difference.is));
             message.push((i > 0).then_some("; "));
             message.push(difference.name.message());
             message.push(format!(" was {was}{when}, now {is}"));
+        }
+        if let more @ 1.. = all.len().saturating_sub(MOST) {
+            message.push(format!("; and {more} more differences"));
         }
         message
     }

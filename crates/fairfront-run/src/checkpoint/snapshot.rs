@@ -1,9 +1,9 @@
-//! How far a fit is, as the files of a checkpoint.
+//! The progress of a fit, as the files of a checkpoint.
 
 use std::path::Path;
 
 use fairfront_core::{Problem, say};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_model::setting::FORCE;
 use fairfront_solve::{Checkpoint, Outcome};
 use serde::{Deserialize, Serialize};
@@ -15,27 +15,27 @@ const PHASE: &str = "phase.json";
 const SOLVER: &str = "solver.bin";
 const OUTCOME: &str = "outcome.bin";
 
-/// What a fit is doing.
+/// The phase of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// Nothing is done.
+    /// Nothing is done yet.
     Begin,
-    /// The solver is where its checkpoint says.
+    /// The solver is at the state in its checkpoint.
     Solve,
-    /// The solver is done; polishing is where its checkpoint says, or has not begun.
+    /// The solver is done; polishing is at the state in its checkpoint or has not begun.
     Polish,
-    /// The front is to be judged.
+    /// Judging the front comes next.
     Judge,
 }
 
-/// What `phase.json` says.
+/// The content of `phase.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) phase: Phase,
-    /// Said about the points to start from.
-    pub(crate) notice: Option<Notice>,
-    /// What polishing did, once it is done.
+    /// A warning or note about the models that the solver starts from.
+    pub(crate) diagnostic: Option<Diagnostic>,
+    /// Summary of polishing, once it is done.
     pub(crate) polish: Option<PolishInfo>,
     /// The penalty of the fit, if its losses take one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,21 +43,21 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    pub(crate) fn new(phase: Phase, notice: Option<&Notice>) -> Self {
+    pub(crate) fn new(phase: Phase, diagnostic: Option<&Diagnostic>) -> Self {
         Self {
             phase,
-            notice: notice.cloned(),
+            diagnostic: diagnostic.cloned(),
             polish: None,
             penalty: None,
         }
     }
 }
 
-/// How far a fit is.
+/// The progress of a fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     pub(crate) note: Note,
-    /// Of the solver or of polishing.
+    /// The state of the solver or of polishing.
     pub(crate) solver: Option<Checkpoint>,
     /// The solver's result, once there is one.
     outcome: Option<Checkpoint>,
@@ -81,8 +81,8 @@ impl Snapshot {
         match &self.outcome {
             Some(outcome) => Ok(outcome.outcome(problem)?),
             None => Err(Error::data(say![
-                "the checkpoint is not complete ({OUTCOME} is missing)";
-                "start afresh with ", FORCE
+                "the checkpoint is incomplete ({OUTCOME} is missing)";
+                "start again with ", FORCE
             ])),
         }
     }
@@ -99,7 +99,7 @@ impl Snapshot {
         Ok(files)
     }
 
-    /// From a generation whose checksums are right, with its request.
+    /// Reads an intact generation, with its request.
     pub(super) fn read(folder: &Path) -> Result<(Self, super::Request), Error> {
         let bytes = |name: &str| {
             let path = folder.join(name);
@@ -108,7 +108,7 @@ impl Snapshot {
         let unreadable = |name: &str, problem: String| {
             let problem = say![
                 "this checkpoint cannot be read ({problem})";
-                "start afresh with ", FORCE
+                "start again with ", FORCE
             ];
             Error::of_file(&folder.join(name), problem)
         };

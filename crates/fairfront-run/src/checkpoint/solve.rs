@@ -1,9 +1,9 @@
-//! The long part of a fit, from where it is.
+//! Solving and polishing, from scratch or from a checkpoint.
 
 use std::ops::ControlFlow;
 
 use fairfront_core::{Dataset, FairProblem, Points};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_solve::{
     Checkpoint, Observer, Outcome, Progress, StopReason, StopSignal, polish, resume_polish,
 };
@@ -13,18 +13,18 @@ use super::snapshot::{Note, Phase, Snapshot};
 use crate::fit::PolishStart;
 use crate::{Error, PolishInfo, SolverChoice, warm};
 
-/// What the solver and polishing came to.
+/// The result of the solver and of polishing.
 pub(crate) struct Solved {
     pub(crate) outcome: Outcome,
     pub(crate) polish: Option<PolishInfo>,
-    /// Said about the points to start from.
-    pub(crate) notice: Option<Notice>,
-    /// Where the solver started from, where these were found now.
+    /// A warning or note about the models that the solver starts from.
+    pub(crate) diagnostic: Option<Diagnostic>,
+    /// Models that the solver started from, if they were computed in this process.
     pub(crate) starts: Option<Points>,
 }
 
-/// Finds points to start from, solves and polishes; with checkpoints from where they say, and keeping
-/// new ones.
+/// Computes models to start from, solves and polishes. With checkpoints, resumes from the stored
+/// one and writes new ones.
 pub(crate) fn solve(
     (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
     choice: &SolverChoice,
@@ -41,11 +41,11 @@ pub(crate) fn solve(
         checkpoints,
         phase: Phase::Begin,
         cut: false,
-        notice: None,
+        diagnostic: None,
         outcome: None,
         starts: None,
     };
-    work.notice = found.as_ref().and_then(|f| f.note.notice.clone());
+    work.diagnostic = found.as_ref().and_then(|f| f.note.diagnostic.clone());
     let phase = found.as_ref().map_or(Phase::Begin, |f| f.note.phase);
     let checkpoint = found.as_ref().and_then(|f| f.solver.as_ref());
     let outcome = match (phase, &found, checkpoint) {
@@ -59,7 +59,7 @@ pub(crate) fn solve(
     let mut solved = Solved {
         outcome,
         polish: None,
-        notice: None,
+        diagnostic: None,
         starts: None,
     };
     match (&choice.polish, &found) {
@@ -82,26 +82,26 @@ pub(crate) fn solve(
         (None, _) => {}
     }
     work.end(problem, &solved)?;
-    solved.notice = work.notice;
+    solved.diagnostic = work.diagnostic;
     solved.starts = work.starts;
     Ok(solved)
 }
 
-/// Watches the solvers for whoever watches the fit, and keeps their checkpoints.
+/// Passes the progress of the solvers on to the observer of the fit, and stores their checkpoints.
 struct Work<'a> {
     observer: &'a mut dyn Observer,
     checkpoints: Option<&'a mut Checkpoints>,
     phase: Phase,
-    /// Whether work was cut short: what comes after it is nothing to go on from.
+    /// Whether work was cut short; later states are then not stored as checkpoints.
     cut: bool,
-    notice: Option<Notice>,
+    diagnostic: Option<Diagnostic>,
     /// The solver's result, once there is one.
     outcome: Option<Checkpoint>,
     starts: Option<Points>,
 }
 
 impl Work<'_> {
-    /// From the beginning.
+    /// Starts from scratch.
     fn start_afresh(
         &mut self,
         given: (&FairProblem, &Dataset, Option<f64>),
@@ -109,8 +109,8 @@ impl Work<'_> {
     ) -> Result<Outcome, Error> {
         let mut solver = choice.solver.clone();
         self.phase = Phase::Begin;
-        let (starts, notice) = warm::starts(given, &*solver, None, self)?;
-        self.notice = notice;
+        let (starts, diagnostic) = warm::starts(given, &*solver, None, self)?;
+        self.diagnostic = diagnostic;
         if let Some(starts) = starts {
             self.starts = Some(starts.clone());
             solver.set_starts(starts);
@@ -124,7 +124,7 @@ impl Work<'_> {
         if self.cut || self.observer.stop_signal().is_set() {
             return;
         }
-        let mut note = Note::new(self.phase, self.notice.as_ref());
+        let mut note = Note::new(self.phase, self.diagnostic.as_ref());
         note.polish = polish.cloned();
         if let Some(checkpoints) = &mut self.checkpoints {
             let outcome = self.outcome.as_ref();
@@ -134,14 +134,14 @@ impl Work<'_> {
 
     /// Holds the state before judging, which a stop may cut short.
     fn hold(&mut self, polish: Option<&PolishInfo>) {
-        let mut note = Note::new(self.phase, self.notice.as_ref());
+        let mut note = Note::new(self.phase, self.diagnostic.as_ref());
         note.polish = polish.cloned();
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.hold(Snapshot::new(note, None, self.outcome.as_ref()));
         }
     }
 
-    /// All is done, or as much of it as there was time for.
+    /// Ends the work, which may have been cut short.
     fn end(&mut self, problem: &FairProblem, solved: &Solved) -> Result<(), Error> {
         let signal = self.observer.stop_signal().is_set();
         let stopped = self.cut || signal || solved.outcome.stop == StopReason::Stopped;
@@ -172,13 +172,13 @@ impl Observer for Work<'_> {
     }
 
     fn checkpoint(&mut self, state: &dyn Fn() -> Checkpoint) {
-        // The solver that finds points to start from is another one, and quick.
+        // A different, quick solver computes the models to start from.
         if self.cut || self.phase == Phase::Begin || self.stop_signal().is_set() {
             return;
         }
         if let Some(checkpoints) = &mut self.checkpoints {
             let outcome = self.outcome.as_ref();
-            let note = Note::new(self.phase, self.notice.as_ref());
+            let note = Note::new(self.phase, self.diagnostic.as_ref());
             checkpoints.offer(&|| Snapshot::new(note.clone(), Some(state()), outcome));
         }
     }

@@ -1,4 +1,5 @@
-//! Fits that are killed at every round and gone on with, and folders in every state a kill can leave.
+//! Tests fits that are killed in every round and resumed, and folders in every state that a kill
+//! can leave.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,10 +39,10 @@ fn request(solver: AnySolver, polish: bool, objectives: &[&str]) -> FitRequest {
     }
 }
 
-/// The covariances of the only attribute.
+/// The loss and the score covariance of the only attribute.
 fn covariances() -> Vec<&'static str> {
     let name = &ROWS.attributes[0].attribute.name;
-    vec!["log_loss", format!("disparate_impact({name})").leak()]
+    vec!["log_loss", format!("score_covariance({name})").leak()]
 }
 
 fn pf_smg() -> AnySolver {
@@ -79,11 +80,11 @@ fn requests() -> Vec<FitRequest> {
     ]
 }
 
-/// Ends the work some rounds after a solver has kept its first state.
+/// Ends the work some rounds after a solver has stored its first state.
 struct Ending<'a> {
     run: &'a Path,
     rounds: usize,
-    /// As by a kill, with nothing put in order; or by asking for it.
+    /// Whether to end it like a kill, without any cleanup, or by requesting a stop.
     kill: bool,
     asked: Arc<AtomicBool>,
 }
@@ -115,7 +116,7 @@ impl Observer for Ending<'_> {
             .any(|n| folder.join(n).join("solver.bin").exists());
         self.rounds = self.rounds.saturating_sub(usize::from(kept));
         match self.rounds {
-            // Without a panic message in the output of the tests.
+            // This prints no panic message in the output of the tests.
             0 if self.kill => std::panic::resume_unwind(Box::new("killed")),
             0 => {
                 self.asked.store(true, Ordering::Relaxed);
@@ -131,7 +132,7 @@ impl Observer for Ending<'_> {
     }
 }
 
-/// What a run is, but for seconds.
+/// The content of a run, except for times.
 fn content(fitted: &Fitted) -> (Vec<u8>, String) {
     let mut parquet = Vec::new();
     front_table(fitted).write(&mut parquet).expect("a table");
@@ -161,7 +162,7 @@ fn folder() -> (TempDir, PathBuf) {
 const WHOLE: [&str; 4] = ["encoding.json", "front.parquet", "run.json", "tallies.json"];
 
 #[test]
-fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
+fn a_fit_that_is_killed_repeatedly_gives_the_same_run() {
     for request in requests() {
         let expected = content(&fit(&ROWS, &request, &mut ()).expect("a front"));
         let name = request.solvers[0].solver.name();
@@ -177,7 +178,7 @@ fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
                     Ok(fitted) => break (checkpoints, fitted.expect("a front")),
                     Err(_) => kills += 1,
                 }
-                // Trace begins anew each time; it is let through.
+                // `trace` starts again each time, so let it finish.
                 if kills > 100 || (name == "trace" && kills > 2) {
                     let mut checkpoints = {
                         drop(checkpoints);
@@ -192,7 +193,7 @@ fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
                 let error = crate::read_run(&run).expect_err("no run").to_string();
                 assert!(error.contains("resume"), "{error}");
             };
-            // Some have fewer rounds than five.
+            // Some have fewer than five rounds.
             assert!(
                 kills < 100 && (kills > 0 || rounds == 5),
                 "{name}: {kills} kills"
@@ -208,7 +209,7 @@ fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
 }
 
 #[test]
-fn a_stopped_fit_leaves_its_front_and_goes_on() {
+fn a_stopped_fit_writes_its_front_and_can_be_resumed() {
     for request in requests().into_iter().take(4) {
         let expected = content(&fit(&ROWS, &request, &mut ()).expect("a front"));
         let (_folder, run) = folder();
@@ -258,7 +259,7 @@ fn begun(run: &Path, request: &FitRequest) {
 }
 
 #[test]
-fn another_request_is_refused_by_name() {
+fn a_different_request_is_rejected_by_name() {
     let (_folder, run) = folder();
     begun(&run, &request(pf_smg(), false, &[]));
     let refused = |rows: &Prepared, request: &FitRequest| {
@@ -269,12 +270,12 @@ fn another_request_is_refused_by_name() {
     let mut other = request(pf_smg(), false, &[]);
     other.solvers[0].solver.set_points(7);
     let error = refused(&ROWS, &other);
-    let said = "most_points of pf-smg was 100000 when the checkpoint was written, now 7";
-    assert!(error.starts_with(said), "{error}");
+    let expected = "models of pf-smg was 100000 when the checkpoint was written, now 7";
+    assert!(error.starts_with(expected), "{error}");
     let error = refused(&ROWS, &request(pf_smg(), true, &covariances()));
-    assert!(error.contains("objective was [\"error_rate\""), "{error}");
+    assert!(error.contains("objective was error_rate, "), "{error}");
     assert!(
-        error.contains("; polish of pf-smg was not given, now "),
+        error.contains("; polish of pf-smg was not set, now "),
         "{error}"
     );
     let known = Known::named("synthetic:3(rows=300)").expect("a name");
@@ -286,23 +287,21 @@ fn another_request_is_refused_by_name() {
     let rows = Prepared::from_known(&known, &spec, None).expect("rows");
     let error = refused(&rows, &request(pf_smg(), false, &[]));
     assert!(
-        error.starts_with("seed was 0 when the checkpoint was written, now 1; give the same"),
+        error.starts_with("seed was 0 when the checkpoint was written, now 1; pass the same"),
         "{error}"
     );
-    // Without resuming, and with force, it starts afresh.
+    // Without `resume` and with `force`, the fit starts from scratch.
     let mut checkpoints = open(&run, false, true).expect("checkpoints");
     assert!(checkpoints.found.is_none());
     let fitted = fit_with_checkpoints(&ROWS, &other, &mut checkpoints, &mut ());
     place(checkpoints, &fitted.expect("a front"));
     assert_eq!(names_in(&run).expect("names"), WHOLE);
-    // A finished run of another fit is not taken for the one asked for.
+    // A finished run of another fit is not mistaken for the requested one.
     let asked = request(pf_smg(), false, &[]);
     let mut checkpoints = open(&run, true, false).expect("checkpoints");
     let error = checkpoints.is_finished(&ROWS, &asked).expect_err("another");
     assert!(
-        error
-            .to_string()
-            .contains("most_points of pf-smg was 7 then"),
+        error.to_string().contains("models of pf-smg was 7 then"),
         "{error}"
     );
     let mut checkpoints = open(&run, true, true).expect("checkpoints");
@@ -314,7 +313,7 @@ fn another_request_is_refused_by_name() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_passed_over() {
+fn a_corrupted_checkpoint_is_skipped() {
     let (_folder, run) = folder();
     let request = request(pf_smg(), false, &[]);
     let expected = content(&fit(&ROWS, &request, &mut ()).expect("a front"));
@@ -330,9 +329,12 @@ fn a_damaged_checkpoint_is_passed_over() {
     bytes[middle] ^= 1;
     std::fs::write(&solver, bytes).expect("damage");
     let mut checkpoints = open(&run, true, false).expect("checkpoints");
-    let said = checkpoints.notices()[0].message.to_string();
-    assert!(said.contains("solver.bin has another checksum"), "{said}");
-    assert!(said.ends_with("the one before it is used"), "{said}");
+    let warning = checkpoints.diagnostics()[0].message.to_string();
+    assert!(
+        warning.contains("solver.bin has a different checksum"),
+        "{warning}"
+    );
+    assert!(warning.ends_with("the previous one is used"), "{warning}");
     let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());
     let fitted = fitted.expect("a front");
     assert!(content(&fitted) == expected);
@@ -353,18 +355,18 @@ fn two_fits_do_not_share_a_folder() {
         .to_string();
     assert!(error.contains("another process"), "{error}");
     drop(first);
-    // Nothing was committed: nothing is left.
+    // Nothing was committed, so nothing is left.
     assert!(!run.exists());
 }
 
 #[test]
-fn folders_of_others_are_left_alone() {
+fn unrelated_folders_are_not_touched() {
     let (_folder, run) = folder();
     std::fs::create_dir_all(run.join(FOLDER)).expect("a folder");
     std::fs::write(run.join(FOLDER).join("weights.pt"), "mine").expect("a file");
     for (resume, force) in [(false, false), (true, false), (false, true), (true, true)] {
         let error = open(&run, resume, force).expect_err("taken").to_string();
-        assert!(error.contains("holds \"checkpoint\""), "{error}");
+        assert!(error.contains("contains \"checkpoint\""), "{error}");
     }
     assert!(crate::check_folder(&run, true).is_err());
     assert!(run.join(FOLDER).join("weights.pt").exists());
@@ -379,7 +381,7 @@ fn placing_a_run_can_be_interrupted_anywhere() {
     let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());
     place(checkpoints, &fitted.expect("a front"));
     let order = ["tallies.json", "front.parquet", "encoding.json", "run.json"];
-    // Files copied, then checkpoints that are gone; with files of an earlier run and without.
+    // Some files are copied, then checkpoints removed; with and without files of an earlier run.
     for copied in 0..=4 {
         for gone in 0..=2 {
             for earlier in [false, true] {
@@ -394,7 +396,7 @@ fn placing_a_run_can_be_interrupted_anywhere() {
                 for (i, name) in order.iter().enumerate() {
                     std::fs::copy(whole.join(name), finished.join(name)).expect("a file");
                     let place = run.join(name);
-                    // run.json of an earlier run is the first to go.
+                    // run.json of an earlier run is removed first.
                     if i < copied {
                         std::fs::copy(whole.join(name), place).expect("a file");
                     } else if earlier && (copied == 0 || *name != "run.json") {
@@ -407,7 +409,7 @@ fn placing_a_run_can_be_interrupted_anywhere() {
                     1 => fairfront_model::file::remove(&folder.join("lock")).expect("removed"),
                     _ => fairfront_model::file::remove(&folder).expect("removed"),
                 }
-                // Readers know it, without the right to write.
+                // Readers recognize this without write permission.
                 assert!(!is_unfinished(&run), "{copied} {gone}");
                 let (info, _) = crate::read_run(&run).expect("the run");
                 assert_eq!(info.stop, crate::read_run(&whole).expect("a run").0.stop);
@@ -424,7 +426,7 @@ fn placing_a_run_can_be_interrupted_anywhere() {
     }
 }
 
-/// Asks for a stop once the solver is done, as soon as the state before judging is kept.
+/// Requests a stop after the solver, as soon as the state before judging is stored.
 struct Late<'a>(&'a Path);
 
 impl Observer for Late<'_> {
@@ -445,7 +447,7 @@ impl Observer for Late<'_> {
 }
 
 #[test]
-fn a_fit_that_is_stopped_while_it_judges_goes_on() {
+fn a_fit_that_is_stopped_while_judging_can_be_resumed() {
     let known = Known::named("demo(rows=300000)").expect("a name");
     let known = known.expect("a known data set");
     let rows = Prepared::from_known(&known, &known.spec(), None).expect("rows");

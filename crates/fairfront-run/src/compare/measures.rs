@@ -1,4 +1,4 @@
-//! Runs side by side in measures on held-out rows, whatever objectives they were fitted with.
+//! Compares runs in measures on held-out rows, whatever their objectives.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use fairfront_core::{
     Decisions, Points, Redrawn, RowSource, aside, each, normal_quantile, predictor_of, redraw, say,
 };
 use fairfront_data::setting::{self, BINS, MERGE, MIN_GROUP, SENSITIVE, SPLIT};
-use fairfront_data::{Encoded, Notice, Part};
+use fairfront_data::{Diagnostic, Encoded, Part};
 use fairfront_pareto::{Values, hypervolume};
 use serde::Serialize;
 
@@ -15,34 +15,35 @@ use crate::setting::BY;
 use crate::verify::{RowPlaces, rows_again};
 use crate::{Error, Run, run_name};
 
-/// Replicates that are held at a time.
+/// Number of replicates in memory at a time.
 const CHUNK: usize = 128;
 
-/// Runs side by side in measures.
+/// A comparison of runs in measures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasureComparison {
-    /// The rows that measures are of: `test`, or `validation` if a run has no test rows.
+    /// The split of the measures: `test`, or `validation` if a run has no test rows.
     pub split: &'static str,
-    /// Whether all runs were measured on the same rows; `None` if nothing shows it.
+    /// Whether all runs were measured on the same rows; `None` if unknown.
     pub same_rows: Option<bool>,
-    /// Share of samples in which an interval is to hold its difference.
+    /// Share of samples in which an interval should contain the true difference.
     pub confidence: f64,
-    /// Paired redraws of the rows that intervals are made of; 0 if there are none.
+    /// Number of paired redraws of the rows for the intervals; 0 without intervals.
     pub replicates: usize,
     /// One comparison per fairness measure that all runs have.
     pub measures: Vec<ComparedMeasure>,
-    /// Why there are no intervals, and on which rows the runs are compared.
-    pub notices: Vec<Notice>,
+    /// Why intervals are missing, and on which rows the runs are compared.
+    #[serde(rename = "messages")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Runs side by side in the error rate and one fairness measure.
+/// A comparison of runs in the error rate and one fairness measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedMeasure {
     /// The fairness measure.
     pub measure: String,
-    /// The error rate and the measure at which the box ends.
+    /// The reference point: the error rate and the measure at which the box ends.
     pub reference: [f64; 2],
-    /// In the order given.
+    /// The fronts, in the order given.
     pub fronts: Vec<FrontShare>,
 }
 
@@ -51,7 +52,7 @@ pub struct ComparedMeasure {
 pub struct FrontShare {
     /// The run.
     pub name: String,
-    /// Models that have both values.
+    /// Number of models that have both values.
     pub models: usize,
     /// Share of the box that they dominate.
     pub hypervolume_share: f64,
@@ -69,9 +70,9 @@ struct Named {
     run: Run,
 }
 
-/// Compares runs in the error rate and every fairness measure that all of them have, on test rows or, if a
-/// run has none, on validation rows. Differences have intervals if the rows of all runs can be read again
-/// and are the same.
+/// Compares runs in the error rate and every fairness measure that all of them have, on test rows
+/// or, if a run has none, on validation rows. Differences have intervals if the rows of all runs
+/// can be read again and are the same.
 pub fn compare_measures(
     folders: &[PathBuf],
     places: RowPlaces,
@@ -97,11 +98,11 @@ pub fn compare_measures(
     };
     let runs: Vec<Named> = folders.iter().map(read).collect::<Result<_, Error>>()?;
     let split = split_of(&runs)?;
-    let mut notices = Vec::new();
+    let mut diagnostics = Vec::new();
     if split != Part::Test {
         let lacking = runs.iter().find(|run| !has_rows(run, Part::Test));
         let name = lacking.map_or("a run", |run| run.name.as_str());
-        notices.push(Notice::info(say![
+        diagnostics.push(Diagnostic::note(say![
             "{name} has no test rows, so the runs are compared on validation rows, which helped to choose \
              their models";
             "fit with test rows", aside(say![", such as ", SPLIT.is("60/10/30")])
@@ -130,23 +131,25 @@ pub fn compare_measures(
                 }
             }
         }
-        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(say![
+        Ok(None) if same_rows == Some(true) => diagnostics.push(Diagnostic::warning(say![
             "the runs differ in their sensitive attributes, or in the groups that they have or compare, so \
-             part of each difference is due to that, and there are no intervals";
+             part of each difference is due to that, and the differences have no intervals";
             "fit all runs with the same ", each([SENSITIVE, BINS, MERGE, MIN_GROUP])
         ])),
         Ok(None) => {
             same_rows = Some(false);
             let split = split.name();
-            notices.push(Notice::warning(say![
+            diagnostics.push(Diagnostic::warning(say![
                 "the {split} rows of the runs differ, so part of each difference is due to the rows, and \
-                 there are no intervals";
+                 the differences have no intervals";
                 "fit all runs with the same table, sensitive columns, ", each([SPLIT, setting::SEED])
             ]));
         }
-        Err(why) => notices.push(Notice::info(say![
-            "no intervals: the rows cannot be read again (", why.message(), ")";
-            "run the command in the folder that holds the files";
+        Err(why) => diagnostics.push(Diagnostic::note(say![
+            "the differences have no intervals, because the rows cannot be read again (",
+            why.message(),
+            ")";
+            "run the command in the folder that contains the files";
             "move the files next to the run folder"
         ])),
     }
@@ -159,7 +162,7 @@ pub fn compare_measures(
         confidence: CONFIDENCE,
         replicates,
         measures,
-        notices,
+        diagnostics,
     })
 }
 
@@ -176,13 +179,13 @@ fn split_of(runs: &[Named]) -> Result<Part, Error> {
         let lacks = |named: &&Named| !has_rows(named, Part::Validation);
         let name = runs.iter().find(lacks).map_or("a run", |named| &named.name);
         Error::data(say![
-            "{name}: it has no validation rows, and not all runs have test rows";
+            "{name}: the run has no validation rows, and not all runs have test rows";
             "fit it with ", SPLIT.is("60/10/30")
         ])
     })
 }
 
-/// Differences between groups that all runs have on these rows, in the order of the first run.
+/// Fairness measures that all runs have on these rows, in the order of the first run.
 fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
     let families = |named: &Named| -> Vec<String> {
         let all = Family::all(&named.run.encoding.schema());
@@ -196,7 +199,9 @@ fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
         differences.map(|f| f.name).filter(shown).collect()
     };
     let Some((first, others)) = runs.split_first() else {
-        return Err(Error::usage("name at least one run folder"));
+        return Err(Error::usage(
+            "nothing to compare; pass at least one run folder",
+        ));
     };
     let mut names = families(first);
     for other in others {
@@ -212,7 +217,7 @@ fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
     }
 }
 
-/// What all fronts dominate in the error rate and a measure.
+/// The shares of the box that all fronts dominate in the error rate and a measure.
 fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure, Error> {
     let column = |name: &str| format!("{}.{name}", split.name());
     let of_unmitigated = |named: &Named, name: &str| {
@@ -224,8 +229,9 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
             .filter(|v| v.is_finite())
     };
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-    // Where no model would be, and twice the largest difference of the unmitigated models: the box does
-    // not depend on how good a front is.
+    // The box ends at the error rate without a model (at least 1.1 times that of the unmitigated
+    // models) and at twice their largest difference, so that it does not depend on how good a front
+    // is.
     let errors = runs
         .iter()
         .filter_map(|named| of_unmitigated(named, "accuracy"));
@@ -267,13 +273,13 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
     })
 }
 
-/// The share of the box that points dominate.
+/// The share of the box that models dominate.
 fn share(points: &[f64], reference: [f64; 2]) -> Result<f64, Error> {
     let volume = hypervolume(Values::new(points, 2)?, &reference)?;
     Ok(volume / (reference[0] * reference[1]))
 }
 
-/// The error rate of deciding equally about all rows, from the counts of groups.
+/// The error rate of the same decision for all rows, from the counts of groups.
 fn error_of_no_model(named: &Named, split: Part) -> Option<f64> {
     let schema = named.run.encoding.schema();
     let attribute = schema.attributes.first()?;
@@ -294,7 +300,7 @@ fn error_of_no_model(named: &Named, split: Part) -> Option<f64> {
     (rows > 0.0).then(|| positives.min(negatives) / rows)
 }
 
-/// Whether the runs show, without their rows, that they were measured on the same ones.
+/// Whether the runs were measured on the same rows, if this is known without reading them.
 fn same_rows(runs: &[Named], split: Part) -> Option<bool> {
     let of_run = |named: &Named| named.run.info.fingerprint.clone();
     let of_split = |named: &Named| {
@@ -306,17 +312,18 @@ fn same_rows(runs: &[Named], split: Part) -> Option<bool> {
             .find(|counted| counted.split == split);
         counted.map(|counted| counted.fingerprint.clone())
     };
-    let alike = |prints: Vec<String>| prints.windows(2).all(|pair| pair[0] == pair[1]);
-    if alike(runs.iter().map(of_run).collect()) {
+    let all_equal = |prints: Vec<String>| prints.windows(2).all(|pair| pair[0] == pair[1]);
+    if all_equal(runs.iter().map(of_run).collect()) {
         return Some(true);
     }
     let prints: Option<Vec<String>> = runs.iter().map(of_split).collect();
-    prints.map(alike)
+    prints.map(all_equal)
 }
 
 type Paired = (Decisions, Vec<usize>, Encoded);
 
-/// Decisions of all models of all runs on the same rows, read again; `None` if the rows differ.
+/// Decisions of all models of all runs on the same rows, which are read again; `None` if they
+/// differ.
 fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paired>, Error> {
     let again = |named: &Named| {
         rows_again(&named.folder, &named.run.info, places)
@@ -343,7 +350,7 @@ fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paire
     }))
 }
 
-/// Adds to each difference the interval that paired redraws of the rows give.
+/// Adds an interval from paired redraws of the rows to each difference.
 fn add_intervals(
     compared: &mut ComparedMeasure,
     decisions: &Decisions,
@@ -374,7 +381,7 @@ fn add_intervals(
             redraws.extend(made?);
         }
     }
-    // Too few redraws with all groups say nothing.
+    // Too few redraws contain all groups.
     if redraws.len() < REPLICATES / 2 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Fronts side by side: what each is worth next to the others.
+//! Compares fronts by indicators such as purity and hypervolume.
 
 mod measures;
 mod read;
@@ -6,7 +6,7 @@ mod read;
 pub use measures::{ComparedMeasure, FrontShare, MeasureComparison, compare_measures};
 pub use read::UNMITIGATED;
 
-use fairfront_core::{aside, say};
+use fairfront_core::{aside, counted, say};
 use fairfront_data::setting::SEED;
 use fairfront_pareto::{
     Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, purity_within, ranges,
@@ -17,25 +17,25 @@ use serde::Serialize;
 use crate::Error;
 use crate::setting::{BY, REFERENCE};
 
-/// Objectives up to which hypervolumes are found; beyond, even few points take too long.
+/// Most objectives for which hypervolumes are computed; with more, even few models take too long.
 pub const MOST_VOLUME_OBJECTIVES: usize = 8;
 
-/// A front to be compared: of a run, or of a file of values.
+/// A front to compare, from a run or from a file of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedFront {
-    /// What it is called: its path as given.
+    /// Its name: the path as given.
     pub name: String,
-    /// Names of the objectives; empty where a file has none.
+    /// Names of the objectives; empty if the file has none.
     pub objectives: Vec<String>,
-    /// Values, as many to a point as there are objectives.
+    /// Values, `n_objectives` per model.
     pub values: Vec<f64>,
-    /// How many these are.
+    /// Number of objectives.
     pub n_objectives: usize,
-    /// What is known of the run, where it is one.
+    /// The origin, if the front is from a run.
     pub run: Option<Origin>,
 }
 
-/// Where the front of a run comes from and what it took.
+/// The origin of a run's front, and the cost of computing it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
     /// The files or the data set.
@@ -52,87 +52,89 @@ pub struct Origin {
     pub loss_at_zero: f64,
     /// Wall seconds of the solver.
     pub seconds: f64,
-    /// Gradients evaluated, of all objectives.
+    /// Gradients evaluated, summed over all objectives.
     pub gradients: u64,
-    /// The largest proven gap, where every point has one.
+    /// The largest optimality gap, if every model has one.
     pub gap: Option<f64>,
 }
 
 /// How to compare.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompareOptions {
-    /// The reference point of hypervolumes; found from the fronts where `None`.
+    /// The reference point of hypervolumes; `None` computes it from the fronts.
     pub reference: Option<Vec<f64>>,
-    /// Whether all fronts are brought to the size of the smallest, well spread.
+    /// Whether to reduce all fronts to the size of the smallest, keeping well-spread models.
     pub same_size: bool,
-    /// Whether spreads are judged by each front's own extremes instead of those of the union.
+    /// Whether spreads use each front's own extremes instead of those of the union.
     pub own_extremes: bool,
-    /// Differences below this share of an objective's range are none, as far as purity goes.
+    /// Differences below this share of an objective's range count as ties in the purity.
     pub tolerance: f64,
-    /// Whether distances to the best points are wanted too, which take time on long fronts.
+    /// Whether to compute distances to the best models too, which takes time on long fronts.
     pub distances: bool,
 }
 
-/// Fronts side by side.
+/// A comparison of fronts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Names of the objectives; f1, f2, … where no front has any.
+    /// Names of the objectives; f1, f2, … if no front has names.
     pub objectives: Vec<String>,
     /// The reference point.
     pub reference: Vec<f64>,
-    /// The number of points that all fronts were brought to, where they were.
+    /// The common number of models to which all fronts were reduced, if they were.
     pub same_size: Option<usize>,
-    /// Whose extremes spreads are judged by: `union` or `own`.
+    /// The extremes that spreads use: `union` or `own`.
     pub extremes: &'static str,
-    /// In the order given.
+    /// The fronts, in the order given.
     pub fronts: Vec<JudgedFront>,
 }
 
-/// What is said of one front. Purity and hypervolume are better when larger, all others when
+/// The indicators of one front. Purity and hypervolume are better when larger, all others when
 /// smaller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedFront {
     /// Its name.
     pub name: String,
-    /// The solver, where it is known.
+    /// The solver, if it is known.
     pub solver: Option<String>,
-    /// Points that were judged.
-    pub points: usize,
-    /// Points it had before it was brought to a common size.
-    pub points_found: usize,
-    /// Share of its points that no point of any front dominates.
+    /// Number of models compared.
+    pub models: usize,
+    /// Number of models before the reduction to a common size.
+    pub models_found: usize,
+    /// Share of its models that no model of any front dominates.
     pub purity: f64,
-    /// Γ: the widest gap.
+    /// Γ: the largest hole.
     pub gamma: f64,
-    /// The widest gap as a share of its objective's range.
+    /// The largest hole as a share of its objective's range.
     pub scaled_gamma: f64,
-    /// Δ: how uneven the gaps are.
+    /// Δ: how uneven the distances between neighboring models are.
     pub delta: f64,
     /// Volume dominated up to the reference point; `None` for more than
     /// [`MOST_VOLUME_OBJECTIVES`] objectives.
     pub hypervolume: Option<f64>,
-    /// Additive epsilon to the nondominated points of all fronts, where wanted.
+    /// Additive epsilon to the nondominated models of all fronts, if requested.
     pub epsilon: Option<f64>,
-    /// IGD⁺ to the same.
+    /// IGD⁺ to the same models, if requested.
     pub igd_plus: Option<f64>,
-    /// Wall seconds of the solver by points found.
-    pub seconds_per_point: Option<f64>,
-    /// Gradients evaluated by points found.
-    pub gradients_per_point: Option<f64>,
-    /// A proven bound on how much lower the loss of any point could be, with nothing else worse;
-    /// where every point of the run has one.
+    /// Wall seconds of the solver per model found.
+    pub seconds_per_model: Option<f64>,
+    /// Gradients evaluated per model found.
+    pub gradients_per_model: Option<f64>,
+    /// The largest optimality gap, if every model of the run has one: a proven bound on how much
+    /// lower the loss of any model could be without being worse in another objective.
     pub gap: Option<f64>,
-    /// Values of the points judged.
+    /// Values of the models compared.
     #[serde(skip)]
     pub values: Vec<f64>,
 }
 
-/// Says what each front is worth next to the others. Fronts over different objectives or data are
-/// refused.
+/// Computes the indicators of each front relative to all of them. Rejects fronts of different
+/// objectives or data.
 pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Comparison, Error> {
     let fronts = aligned(fronts)?;
     let Some(first) = fronts.first() else {
-        return Err(Error::usage("name at least one front"));
+        return Err(Error::usage(
+            "nothing to compare; pass at least one run folder or CSV file",
+        ));
     };
     let m = first.n_objectives;
     let objectives = match fronts.iter().find(|f| !f.objectives.is_empty()) {
@@ -160,10 +162,10 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
     let best = Values::new(&best, m)?;
     let reference = match &options.reference {
         Some(given) if given.len() != m => {
-            let (names, given) = (objectives.join(", "), given.len());
+            let (names, given) = (objectives.join(", "), counted(given.len(), "number"));
             return Err(Error::usage(say![
                 REFERENCE,
-                " takes one number for each of {names}; {given} given"
+                " has {given}; pass one for each of {names}"
             ]));
         }
         Some(given) => given.clone(),
@@ -182,8 +184,8 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
         Ok(JudgedFront {
             name: front.name.clone(),
             solver: run.map(|run| run.solver.clone()),
-            points: values.len(),
-            points_found: found,
+            models: values.len(),
+            models_found: found,
             purity: match options.tolerance > 0.0 {
                 true => purity_within(values, best, options.tolerance)?,
                 false => purity(values, best)?,
@@ -197,8 +199,8 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
             },
             epsilon: wanted(additive_epsilon)?,
             igd_plus: wanted(igd_plus)?,
-            seconds_per_point: run.and_then(|run| by_point(run.seconds)),
-            gradients_per_point: run.and_then(|run| by_point(run.gradients as f64)),
+            seconds_per_model: run.and_then(|run| by_point(run.seconds)),
+            gradients_per_model: run.and_then(|run| by_point(run.gradients as f64)),
             gap: run.and_then(|run| run.gap),
             values: values.as_slice().to_vec(),
         })
@@ -213,8 +215,8 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
     })
 }
 
-/// The fronts with their objectives in the order of the first run (the first with names where there
-/// is none), if they can be compared.
+/// The fronts with their objectives in the order of the first run, or without a run of the first
+/// front with names. Fails if they cannot be compared.
 fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
     let run = fronts.iter().find(|front| front.run.is_some());
     let first = run.or_else(|| fronts.iter().find(|front| !front.objectives.is_empty()));
@@ -234,7 +236,7 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
         let order = first.objectives.iter().map(place);
         let Some(order) = order.collect::<Option<Vec<_>>>() else {
             return Err(other_objectives(format!(
-                "{} is a front of {}, but {} is one of {}",
+                "{} is a front of {}, but {} is a front of {}",
                 first.name,
                 first.objectives.join(", "),
                 front.name,
@@ -285,8 +287,8 @@ fn other_objectives(problem: String) -> Error {
     ])
 }
 
-/// For a loss its value at x = 0, for any other objective 1.1 times its largest value in the union
-/// (0.9 times where it is negative, 1 where it is 0).
+/// The reference point: for a loss its value at x = 0, for any other objective 1.1 times its
+/// largest value in the union (0.9 times if it is negative, 1 if it is 0).
 fn reference(fronts: &[NamedFront], union: Values, objectives: &[String]) -> Vec<f64> {
     let run = fronts.iter().find_map(|front| front.run.as_ref());
     let largest = ranges(union, None);
@@ -334,7 +336,7 @@ mod tests {
         }
     }
 
-    const NAMES: [&str; 2] = ["log_loss", "disparate_impact(sex)"];
+    const NAMES: [&str; 2] = ["log_loss", "score_covariance(sex)"];
     const LINE: [f64; 6] = [1.0, 3.0, 2.0, 2.0, 3.0, 1.0];
 
     fn of(fronts: &[NamedFront]) -> Result<Comparison, Error> {
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn indicators_and_costs_stand_side_by_side() {
+    fn comparisons_have_indicators_and_costs() {
         let a = run(front("a", &NAMES, &LINE), "x", "1");
         let b = front("b", &NAMES, &[2.0, 2.5, 1.0, 3.0]);
         let found = of(&[a, b]).unwrap();
@@ -354,10 +356,10 @@ mod tests {
         let [a, b] = &found.fronts[..] else { panic!() };
         assert_eq!((a.purity, b.purity), (1.0, 0.5));
         assert_eq!(
-            (a.seconds_per_point, a.gradients_per_point),
+            (a.seconds_per_model, a.gradients_per_model),
             (Some(2.0), Some(100.0))
         );
-        assert_eq!((b.seconds_per_point, b.gradients_per_point), (None, None));
+        assert_eq!((b.seconds_per_model, b.gradients_per_model), (None, None));
         assert_eq!((a.epsilon, b.epsilon), (Some(0.0), Some(1.5)));
         let volume = 4.0 * 0.3 + 3.0 + 2.0;
         let [a, b] = [a, b].map(|front| front.hypervolume.unwrap());
@@ -382,7 +384,7 @@ mod tests {
         assert_eq!(found.objectives, NAMES);
         assert_eq!(found.reference[0], std::f64::consts::LN_2);
         assert_eq!(of(&fronts[2..]).unwrap().objectives, ["f1", "f2"]);
-        // A run knows its loss wherever a file has it.
+        // The loss of a run is found in any column of a file.
         let with_run = [fronts[1].clone(), run(fronts[0].clone(), "x", "1")];
         let found = of(&with_run).unwrap();
         assert_eq!(
@@ -392,11 +394,11 @@ mod tests {
     }
 
     #[test]
-    fn fronts_that_cannot_be_compared_are_refused_with_the_reason() {
+    fn fronts_that_cannot_be_compared_are_rejected_with_the_reason() {
         let refused = |a: NamedFront, b: NamedFront| of(&[a, b]).unwrap_err().to_string();
         let a = || front("a", &NAMES, &LINE);
-        let other = front("b", &["log_loss", "disparate_impact(race)"], &LINE);
-        assert!(refused(a(), other).contains("disparate_impact(race)"));
+        let other = front("b", &["log_loss", "score_covariance(race)"], &LINE);
+        assert!(refused(a(), other).contains("score_covariance(race)"));
         let more = NamedFront {
             n_objectives: 3,
             ..front("b", &[], &LINE)
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_left_out() {
+    fn slow_indicators_are_left_out() {
         let m = MOST_VOLUME_OBJECTIVES + 1;
         let many = NamedFront {
             n_objectives: m,
@@ -436,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn one_size_is_that_of_the_smallest() {
+    fn the_common_size_is_the_smallest() {
         let long: Vec<f64> = (0..=100)
             .flat_map(|i| [f64::from(i), f64::from(100 - i)])
             .collect();
@@ -452,7 +454,7 @@ mod tests {
         let found = compare(&fronts[..2], &options).unwrap();
         assert_eq!(found.same_size, Some(3));
         assert_eq!(
-            (found.fronts[0].points, found.fronts[0].points_found),
+            (found.fronts[0].models, found.fronts[0].models_found),
             (3, 101)
         );
         assert_eq!(found.fronts[0].hypervolume, found.fronts[1].hypervolume);
@@ -462,7 +464,7 @@ mod tests {
             with_empty
                 .fronts
                 .iter()
-                .all(|f| f.points == 0 && f.hypervolume == Some(0.0))
+                .all(|f| f.models == 0 && f.hypervolume == Some(0.0))
         );
     }
 }

@@ -1,6 +1,8 @@
-//! Fronts from run folders and from files of values.
+//! Reads fronts from run folders and CSV files.
 
 use std::path::Path;
+
+use fairfront_core::counted;
 
 use super::{NamedFront, Origin};
 use crate::{Error, read_run};
@@ -8,15 +10,15 @@ use crate::{Error, read_run};
 /// The id of the unmitigated model in tables of fronts; it is not part of the front.
 pub const UNMITIGATED: &str = "unmitigated";
 
-/// What precedes the names of objectives in tables of fronts.
+/// The prefix of objective names in tables of fronts.
 const PREFIX: &str = "objective.";
 
 impl NamedFront {
-    /// Reads a front: of a run folder, or from a CSV file with one row a point.
+    /// Reads a front from a run folder, or from a CSV file with one row per model.
     ///
-    /// A file may name its columns in the first row. Where some names begin with `objective.`, as in
-    /// the columns of `front.csv`, those columns are taken and the others are not looked at;
-    /// otherwise all columns are objectives. A row whose `id` is `unmitigated` is left out.
+    /// The first row of a file may contain column names. If some names begin with `objective.`, as
+    /// in `front.csv`, only those columns are read; otherwise all columns except the id are
+    /// objectives. A row whose `model_id` (or `id`) is `unmitigated` is left out.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let name = name.trim_end_matches('/').to_owned();
@@ -26,10 +28,10 @@ impl NamedFront {
         let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
             std::io::ErrorKind::InvalidData => Error::file(
                 path,
-                "this is no text in UTF-8; name run folders and CSV files",
+                "the file is not UTF-8 text; pass run folders or CSV files",
             ),
             std::io::ErrorKind::NotFound => {
-                Error::file(path, "there is no such run folder or CSV file")
+                Error::file(path, "no such run folder or CSV file; check the path")
             }
             _ => Error::file(path, e),
         })?;
@@ -62,8 +64,7 @@ impl NamedFront {
                 loss: run.objectives[0].clone(),
                 loss_at_zero: run.at_zero[0],
                 seconds: run.seconds.get("solve").copied().unwrap_or(0.0),
-                gap: (run.certificate.largest_gap)
-                    .filter(|_| run.certificate.proven == table.len()),
+                gap: (run.proof.largest_optimality_gap).filter(|_| run.proof.proven == table.len()),
                 gradients: (run.counters.gradient_evaluations.iter())
                     .fold(0, |sum, n| u64::saturating_add(sum, *n)),
             }),
@@ -74,7 +75,7 @@ impl NamedFront {
     fn of_text(path: &Path, name: String, text: &str) -> Result<Self, Error> {
         let text = text.trim_start_matches('\u{feff}');
         let first = text.lines().find(|line| !line.trim().is_empty());
-        // A file with another separator than the comma may have commas too.
+        // A file with a separator other than the comma may contain commas too.
         let separators = [b'\t', b';', b','];
         let has = |separator: &u8| first.is_some_and(|line| line.as_bytes().contains(separator));
         let mut reader = csv::ReaderBuilder::new()
@@ -103,8 +104,8 @@ impl NamedFront {
             };
             if record.len() != columns.n_fields {
                 return Err(place(format!(
-                    " has another number of fields than the first row: {} instead of {}",
-                    record.len(),
+                    " has {}, but the first row has {}",
+                    counted(record.len(), "field"),
                     columns.n_fields
                 )));
             }
@@ -112,7 +113,7 @@ impl NamedFront {
                 continue;
             }
             for (number, &i) in columns.taken.iter().enumerate() {
-                // "inf" is a value; a number that only overflows to it is not.
+                // "inf" is a value; a number that overflows to infinity is not.
                 let overflows = |value: f64| {
                     value.is_infinite() && record[i].contains(|c: char| c.is_ascii_digit())
                 };
@@ -124,8 +125,8 @@ impl NamedFront {
                             None => format!("column {}", i + 1),
                         };
                         return Err(place(format!(
-                            ", {column}: {:?} is no number; every value of a front's objectives has to \
-                             be one, with a point before decimals",
+                            ", {column}: {:?} is not a number; write every objective value as a \
+                             number with a decimal point",
                             &record[i]
                         )));
                     }
@@ -133,7 +134,10 @@ impl NamedFront {
             }
         }
         let Some(columns) = columns else {
-            return Err(Error::file(path, "the file is empty; give a row a point"));
+            return Err(Error::file(
+                path,
+                "the file is empty; write one row per model",
+            ));
         };
         Ok(Self {
             name,
@@ -149,14 +153,19 @@ impl NamedFront {
 struct Columns {
     n_fields: usize,
     taken: Vec<usize>,
-    /// The column that says which model a row is, if there is one.
+    /// The column with the model ids, if there is one.
     id: Option<usize>,
-    /// Their names, where the first row has names.
+    /// Names of the objectives, if the first row has names.
     names: Vec<String>,
 }
 
+/// Whether a column contains model ids; tables of other programs may call it `id`.
+fn is_id(name: &str) -> bool {
+    name == "model_id" || name == "id"
+}
+
 impl Columns {
-    /// From the first row: names, or values already.
+    /// Finds the columns by the first row, which has either names or values.
     fn of(row: &csv::StringRecord) -> Result<Self, String> {
         let is_number = |field: &str| field.parse::<f64>().is_ok();
         if row.iter().all(is_number) {
@@ -170,8 +179,8 @@ impl Columns {
         let starts = |i: &usize| row[*i].starts_with(PREFIX);
         let mut taken: Vec<usize> = (0..row.len()).filter(starts).collect();
         if taken.is_empty() {
-            // The number of a point is no objective.
-            taken = (0..row.len()).filter(|i| &row[*i] != "id").collect();
+            // The id of a model is not an objective.
+            taken = (0..row.len()).filter(|i| !is_id(&row[*i])).collect();
         }
         let names = taken
             .iter()
@@ -180,21 +189,21 @@ impl Columns {
         for (i, name) in names.iter().enumerate() {
             if name.is_empty() || is_number(name) {
                 return Err(format!(
-                    " has names and numbers or empty fields, as {name:?}; give a name for each column, or \
-                     only numbers (with a point before decimals)"
+                    " mixes names with numbers or empty fields, such as {name:?}; write a name for \
+                     each column, or only numbers (with a decimal point)"
                 ));
             }
             if names[..i].contains(name) {
                 return Err(format!(
-                    ": two columns are named {name:?}; give each its own name"
+                    ": two columns are named {name:?}; rename one of them"
                 ));
             }
         }
         match taken.is_empty() {
-            true => Err(" names no objective; give a column for each".into()),
+            true => Err(" has no objectives; add one column per objective".into()),
             false => Ok(Self {
                 n_fields: row.len(),
-                id: row.iter().position(|name| name == "id"),
+                id: row.iter().position(is_id),
                 taken,
                 names,
             }),
@@ -202,7 +211,7 @@ impl Columns {
     }
 }
 
-/// The line that a record begins in: the reader's own count passes over empty lines.
+/// The line in which a record begins. The reader's own count skips empty lines.
 fn line_of(text: &str, record: &csv::StringRecord) -> usize {
     let start = record.position().map_or(0, |p| p.byte() as usize);
     let bytes = text.as_bytes();
@@ -240,7 +249,7 @@ mod tests {
             of("id,objective.log_loss,\"objective.f(a, b)\",test.accuracy\n0,1,2,\n").unwrap();
         assert_eq!(shown.objectives, ["log_loss", "f(a, b)"]);
         assert_eq!(shown.values, [1.0, 2.0]);
-        // The unmitigated model is not part of a front, whatever its row lacks.
+        // The unmitigated model is not part of a front, even if its row is incomplete.
         let whole = of("id,objective.log_loss,objective.f\n0,1,2\nunmitigated,0.5,\n").unwrap();
         assert_eq!(whole.values, [1.0, 2.0]);
         let plain = of("id,log_loss,f\n0,1,2\nunmitigated,0.5,3\n").unwrap();
@@ -254,19 +263,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_front_is_refused_with_its_place() {
+    fn invalid_files_are_rejected_with_the_place() {
         assert!(refused("").contains("empty"));
         assert!(refused("a,b\n1,2\n3,x\n").contains("line 3, \"b\": \"x\""));
-        assert!(refused("1,2\n2,1e999\n").contains("\"1e999\" is no number"));
+        assert!(refused("1,2\n2,1e999\n").contains("\"1e999\" is not a number"));
         assert!(refused("1,2\n3,\n").contains("line 2, column 2: \"\""));
         assert!(refused("1,2\n3,NaN\n").contains("line 2"));
-        assert!(refused("1,2\n3\n").contains("line 2 has another number of fields"));
+        assert!(refused("1,2\n3\n").contains("line 2 has 1 field, but the first row has 2"));
         assert!(refused("a,a\n1,2\n").contains("two columns"));
         assert!(refused("a,b\n\n\n1,2\n\n1,y\n").contains("line 6, \"b\": \"y\""));
-        // What is half a header is none.
-        assert!(refused("0.3,\n0.4,0.1\n").contains("line 1 has names and numbers"));
+        // An incomplete header is rejected.
+        assert!(refused("0.3,\n0.4,0.1\n").contains("line 1 mixes names with numbers"));
         assert!(refused("0.3,0.x1\n0.4,0.1\n").contains("line 1"));
-        assert!(refused("0,5;0,3\n0,6;0,2\n").contains("with a point before decimals"));
-        assert!(refused("id\n1\n").contains("names no objective"));
+        assert!(refused("0,5;0,3\n0,6;0,2\n").contains("with a decimal point"));
+        assert!(refused("id\n1\n").contains("has no objectives"));
     }
 }

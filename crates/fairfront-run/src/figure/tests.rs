@@ -1,4 +1,4 @@
-//! Figures of small runs.
+//! Tests figures of small runs.
 
 use fairfront_data::{Known, Ordered, Prepared};
 use fairfront_solve::{AnySolver, PfSmg, Trace, Weighted};
@@ -12,7 +12,7 @@ fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
     let request = FitRequest {
         objectives: match solver {
             AnySolver::Weighted(_) => Vec::new(),
-            _ => vec!["log_loss".into(), "disparate_impact(sex)".into()],
+            _ => vec!["log_loss".into(), "score_covariance(sex)".into()],
         },
         solvers: vec![SolverChoice {
             solver,
@@ -40,7 +40,7 @@ fn range_of(front: &FrontTable, column: &str) -> (f64, f64) {
     values.fold(start, |(low, high), v| (low.min(*v), high.max(*v)))
 }
 
-/// Whether the words of a figure give this name and this range.
+/// Whether the description of a figure contains this name and this range.
 fn says(svg: &str, name: &str, range: (f64, f64)) -> bool {
     let Some((_, from)) = svg.split_once(&format!("{name} from ")) else {
         return false;
@@ -60,7 +60,7 @@ fn panels_show_the_columns_of_test_rows() {
     let (run, front) = traced();
     let figures = figures(&run, &front);
     let names: Vec<&str> = figures.iter().map(|f| &f.name[..]).collect();
-    assert_eq!(names, ["front", "trade-off-1-disparate-impact-sex"]);
+    assert_eq!(names, ["front", "trade-off-1-score-covariance-sex"]);
     assert!(names.iter().all(|name| is_own(&format!("{name}.svg"))));
     let svg = &figures[1].svg;
     let column = |name: &str| range_of(&front, &format!("test.{name}"));
@@ -68,8 +68,8 @@ fn panels_show_the_columns_of_test_rows() {
     for (name, of) in [
         (lower("log_loss"), "objective.log_loss"),
         (
-            lower("disparate_impact(sex)"),
-            "objective.disparate_impact(sex)",
+            lower("score_covariance(sex)"),
+            "objective.score_covariance(sex)",
         ),
         (
             lower("demographic parity difference"),
@@ -87,7 +87,7 @@ fn panels_show_the_columns_of_test_rows() {
 }
 
 #[test]
-fn a_front_in_measures_is_drawn_in_them() {
+fn a_front_in_measures_is_drawn_in_measures() {
     let weighted = Weighted {
         sums: 6,
         most_steps: 4,
@@ -105,7 +105,7 @@ fn a_front_in_measures_is_drawn_in_them() {
 }
 
 #[test]
-fn the_hypervolume_is_drawn_where_there_are_rounds() {
+fn the_hypervolume_is_drawn_if_there_are_rounds() {
     let (mut run, front) = traced();
     assert!(run.counters.hypervolume_by_round.is_empty());
     for (volumes, drawn) in [(vec![0.5], false), (vec![0.5, 0.625, 0.75], true)] {
@@ -113,8 +113,8 @@ fn the_hypervolume_is_drawn_where_there_are_rounds() {
         let figures = figures(&run, &front);
         let found = figures.iter().find(|f| f.name == "hypervolume-by-round");
         assert_eq!(found.is_some(), drawn);
-        let said = "3 points, first 0.5, last 0.75";
-        assert!(found.is_none_or(|f| f.svg.contains(said) && is_own("hypervolume-by-round.svg")));
+        let text = "3 points, first 0.5, last 0.75";
+        assert!(found.is_none_or(|f| f.svg.contains(text) && is_own("hypervolume-by-round.svg")));
     }
     let pf_smg = PfSmg {
         most_points: 30,
@@ -133,7 +133,7 @@ fn the_hypervolume_is_drawn_where_there_are_rounds() {
 #[test]
 fn a_front_of_any_kind_has_figures() {
     let (run, front) = traced();
-    // Without test rows, without unmitigated values, without one measure, of one point, of none.
+    // Without test rows, unmitigated values or a measure; with one model; with none.
     let mut untested = front.clone();
     let keep: Vec<bool> = untested
         .names
@@ -188,8 +188,8 @@ fn groups_belong_to_the_attribute_with_the_longest_name() {
 #[test]
 fn file_names_are_plain() {
     assert_eq!(
-        file_name("disparate_impact(sex:race)"),
-        "disparate-impact-sex-race"
+        file_name("score_covariance(sex:race)"),
+        "score-covariance-sex-race"
     );
     assert_eq!(file_name("../../etc/<男>\0"), "etc");
     assert_eq!(file_name(&"x".repeat(500)).len(), 60);

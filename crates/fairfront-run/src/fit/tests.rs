@@ -5,6 +5,7 @@ use fairfront_core::{
     Error as CoreError, LANES, Lanes, Means, OwnStatistics, Root, Rows, Squares, Statistics,
 };
 use fairfront_data::{Known, Spec};
+use fairfront_model::ModelId;
 use fairfront_solve::{Progress, StopSignal, Trace, Weighted};
 
 use super::*;
@@ -63,9 +64,9 @@ fn a_loss_alone_gives_the_unmitigated_model() {
         assert_eq!(run.front.params, [run.info.unmitigated.params.clone()]);
         assert_eq!(run.info.objectives, [loss]);
         assert_eq!(fitted.splits.len(), 3);
-        // The columns of the front say of the model what the run says of it.
+        // The columns of the front agree with the values in the run.
         for (name, value) in &run.info.unmitigated.values.0 {
-            // A model does not change against itself.
+            // A model has no change compared with itself.
             if name.contains(".change_") || name.ends_with(".probability_nondominated") {
                 assert_eq!(*value, None, "{name}");
                 continue;
@@ -80,17 +81,17 @@ fn a_loss_alone_gives_the_unmitigated_model() {
         assert!(folder.join("report.html").is_file());
         figures(&again.info, &again.front);
         let columns = FrontColumns::of(&again.info, &again.front);
-        for rule in [Rule::Knee, Rule::Regret, Rule::Id(0)] {
-            assert_eq!(select(&columns, &[], &rule).unwrap().id, 0);
+        for rule in [Rule::Knee, Rule::Regret, Rule::Id(ModelId::of_index(0))] {
+            assert_eq!(select(&columns, &[], &rule).unwrap().model_id.index(), 0);
         }
     }
 }
 
-/// The model of the loss alone is the one that a front of two objectives calls unmitigated.
+/// A fit of the loss alone gives the unmitigated model of a front of two objectives.
 #[test]
-fn a_loss_alone_is_the_end_of_every_front() {
+fn a_loss_alone_gives_the_unmitigated_model_of_every_front() {
     let prepared = prepared(|_| ());
-    let both = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let both = request(&["log_loss", "score_covariance(sex)"], trace());
     let both = fit(&prepared, &both, &mut ()).unwrap();
     let alone = FitRequest {
         loss_alone: true,
@@ -99,13 +100,13 @@ fn a_loss_alone_is_the_end_of_every_front() {
     let alone = fit(&prepared, &alone, &mut ()).unwrap();
     let of = |fitted: &Fitted| fitted.outcome.unmitigated.points.get(0).to_vec();
     assert_eq!(of(&both), of(&alone));
-    // Convex, so that its gap is proven.
-    assert_eq!(alone.certificate.proven, 1);
-    assert!(alone.certificate.largest_gap.unwrap() < 1e-9);
+    // The loss is convex, so there is an optimality proof.
+    assert_eq!(alone.proof.proven, 1);
+    assert!(alone.proof.largest_optimality_gap.unwrap() < 1e-9);
 }
 
 #[test]
-fn usual_objectives_know_attributes_by_their_new_names() {
+fn default_objectives_use_renamed_attributes() {
     let mut prepared = prepared(|_| ());
     prepared.name_attribute(0, "a:b (c)").unwrap();
     let named = with_objectives(&prepared, &request(&[], trace()));
@@ -115,8 +116,8 @@ fn usual_objectives_know_attributes_by_their_new_names() {
     assert_eq!(objectives[1].compares(), Some((0, None)));
 }
 
-/// The square of the covariance of score and membership in the second group, times a factor: for two
-/// groups and the factor 1 what `disparate_impact` is, written from its definition.
+/// The squared covariance of score and membership in the second group, times a factor. For two
+/// groups and factor 1, this equals `score_covariance`, implemented from its definition.
 struct Own {
     name: &'static str,
     factor: f64,
@@ -214,15 +215,15 @@ fn own(name: &'static str, factor: f64) -> Arc<dyn Objective> {
     Arc::new(Own { name, factor })
 }
 
-/// Values of the front, loss and other in turn.
+/// Values of the front, alternating between the loss and the other objective.
 fn values(fitted: &Fitted) -> &[f64] {
     &fitted.outcome.front.values
 }
 
 #[test]
-fn an_own_objective_reaches_the_front_of_the_one_it_copies() {
+fn a_custom_copy_of_an_objective_gives_the_same_front() {
     let prepared = prepared(|_| ());
-    let built_in = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let built_in = request(&["log_loss", "score_covariance(sex)"], trace());
     let built_in = fit(&prepared, &built_in, &mut ()).unwrap();
     let asked = request(&["log_loss", "own, of sex"], trace());
     let custom = [own("unused", 1.0), own("own, of sex", 1.0)];
@@ -233,11 +234,11 @@ fn an_own_objective_reaches_the_front_of_the_one_it_copies() {
     assert!(fitted.judged.measures.is_empty());
     let (a, b) = (values(&built_in), values(&fitted));
     assert_eq!(a.len(), b.len());
-    // The exact front: sums differ by their order alone, and steps end at 1e-8 of the loss or less.
+    // The exact front: sums differ only in their order, and steps end at 1e-8 of the loss or less.
     for (a, b) in a.iter().zip(b) {
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
-    // On all splits, and through its files.
+    // On all splits, and after a round trip through files.
     for (a, b) in built_in.splits.iter().zip(&fitted.splits) {
         for (a, b) in a.objectives.iter().zip(&b.objectives) {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
@@ -252,27 +253,27 @@ fn an_own_objective_reaches_the_front_of_the_one_it_copies() {
 }
 
 #[test]
-fn own_names_come_first() {
+fn names_of_custom_objectives_take_precedence() {
     let prepared = prepared(|_| ());
-    let asked = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let asked = request(&["log_loss", "score_covariance(sex)"], trace());
     let usual = fit(&prepared, &asked, &mut ()).unwrap();
-    let custom = [own("disparate_impact(sex)", 4.0)];
+    let custom = [own("score_covariance(sex)", 4.0)];
     let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
     let of = |fitted: &Fitted| fitted.splits[0].unmitigated_objectives[1];
     assert!((of(&fitted) / of(&usual) - 4.0).abs() < 1e-9);
 }
 
-/// Rates are judged in measures, but not beside an objective that has none.
+/// Rates are judged by measures, unless another objective has none.
 #[test]
-fn own_objectives_are_judged_in_objectives() {
+fn a_custom_objective_makes_the_front_judged_by_objectives() {
     let prepared = prepared(|_| ());
     let weighted = Weighted {
         points: 12,
         sums: 8,
         ..Weighted::default()
     };
-    let texts = ["error_rate", "demographic_parity(sex)", "own"];
-    let asked = request(&texts, AnySolver::Weighted(weighted));
+    let names = ["error_rate", "demographic_parity(sex)", "own"];
+    let asked = request(&names, AnySolver::Weighted(weighted));
     let custom = [own("own", 1.0)];
     let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
     assert_eq!(fitted.judged.front_in, FrontIn::Objectives);
@@ -285,7 +286,7 @@ fn own_objectives_are_judged_in_objectives() {
     assert!(refused.to_string().contains("there is no measure for own"));
 }
 
-/// Stops after so many rounds.
+/// Stops after a number of rounds.
 struct Impatient {
     rounds: usize,
     stop: Arc<AtomicBool>,
@@ -317,7 +318,7 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn little_is_done_after_a_stop_and_the_run_says_so() {
+fn a_stop_skips_work_and_the_run_reports_it() {
     let known = Known::parse("demo(rows=1000000)").unwrap().unwrap();
     let many = Prepared::from_known(&known, &known.spec(), None).unwrap();
     let weighted = || AnySolver::Weighted(Weighted::default());
@@ -325,8 +326,8 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
         points: 100_000,
         ..Trace::default()
     });
-    let covariances = ["log_loss", "disparate_impact(sex)"];
-    // The covariance front that sums start from has more rounds than 12.
+    let covariances = ["log_loss", "score_covariance(sex)"];
+    // The covariance front that the sums start from takes more than 12 rounds.
     for (request, rounds) in [
         (request(&[], weighted()), 12),
         (request(&covariances, trace), 4),
@@ -337,7 +338,7 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
         assert!(fitted.outcome.front.len() > 8 && fitted.outcome.front.len() <= 32);
         assert!(fitted.outcome.counters.evaluations < 1_000);
         assert_eq!(fitted.judged.moved, 0);
-        assert!(fitted.outcome.certificates.is_empty());
+        assert!(fitted.outcome.proofs.is_empty());
         assert_eq!(fitted.interval_info.replicates, 0);
         for left_out in [
             LeftOut::OptimalityProofs,
@@ -346,10 +347,14 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
         ] {
             assert!(fitted.left_out.contains(&left_out), "{:?}", fitted.left_out);
         }
-        let said = |n: &Notice| {
+        let reports = |n: &Diagnostic| {
             n.message.to_string().contains("left out") && n.message.to_string().contains("redraws")
         };
-        assert!(fitted.notices.iter().any(said), "{:?}", fitted.notices);
+        assert!(
+            fitted.diagnostics.iter().any(reports),
+            "{:?}",
+            fitted.diagnostics
+        );
         // Bands without redraws hold for all contrasts at once.
         let bands = &fitted.evidence.certify.as_ref().unwrap().bands;
         assert!(bands.iter().all(|band| band.quantiles.is_empty()));
@@ -377,8 +382,5 @@ fn small_tables_are_measured_in_full_after_a_stop() {
     assert_eq!(fitted.outcome.stop, StopReason::Stopped);
     assert!(fitted.left_out.is_empty(), "{:?}", fitted.left_out);
     assert_eq!(fitted.interval_info.replicates, REPLICATES);
-    assert_eq!(
-        fitted.outcome.certificates.len(),
-        fitted.outcome.front.len()
-    );
+    assert_eq!(fitted.outcome.proofs.len(), fitted.outcome.front.len());
 }

@@ -1,4 +1,4 @@
-//! The settings of an objective as written, each with the values that it takes.
+//! Parses and checks the settings of an objective.
 
 use fairfront_core::{Message, say};
 use fairfront_data::near_names;
@@ -6,7 +6,7 @@ use fairfront_data::near_names;
 use crate::Error;
 use crate::setting::OBJECTIVE;
 
-/// Which numbers a setting takes.
+/// The numbers that a setting accepts.
 #[derive(Clone, Copy)]
 pub(super) enum At {
     Least(f64),
@@ -33,7 +33,7 @@ impl At {
     }
 }
 
-/// Settings as written, taken one by one.
+/// The settings of an objective, taken one by one.
 pub(super) struct Settings<'a> {
     text: &'a str,
     left: Vec<(String, String)>,
@@ -49,7 +49,7 @@ impl<'a> Settings<'a> {
         };
         for (i, (setting, _)) in of.left.iter().enumerate() {
             if of.left[..i].iter().any(|(other, _)| other == setting) {
-                return Err(of.wrong(&format!("the setting {setting} is given twice")));
+                return Err(of.wrong(&format!("the setting {setting} is given twice; remove one")));
             }
         }
         Ok(of)
@@ -86,7 +86,7 @@ impl<'a> Settings<'a> {
             }
             _ => {
                 let rule = at.rule();
-                let message = format!("{setting} is {text}; it must be a number {rule}");
+                let message = format!("{setting} is {text}; choose a number {rule}");
                 Err(self.wrong(&message))
             }
         }
@@ -106,14 +106,17 @@ impl<'a> Settings<'a> {
             return Ok(());
         }
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        Err(self.wrong(&format!("{setting} is {}", names.join(" or "))))
+        Err(self.wrong(&format!(
+            "{setting} is {text}; choose {}",
+            names.join(" or ")
+        )))
     }
 
-    /// Refuses settings that mean something with another one only.
+    /// Rejects settings that apply only together with another one.
     pub(super) fn only_with(&self, settings: &[&str], other: &str) -> Result<(), Error> {
         let given = |name: &&&str| self.left.iter().any(|(given, _)| given == **name);
         match settings.iter().find(given) {
-            Some(name) => Err(self.wrong(&format!("{name} is a setting of {other} only"))),
+            Some(name) => Err(self.wrong(&format!("{name} applies only to {other}; remove it"))),
             None => Ok(()),
         }
     }
@@ -123,6 +126,6 @@ impl<'a> Settings<'a> {
             return Ok(());
         };
         let near = near_names(setting, self.known.iter().copied());
-        Err(self.wrong(&format!("there is no setting {setting:?}; {near}")))
+        Err(self.wrong(&format!("unknown setting {setting:?}; {near}")))
     }
 }

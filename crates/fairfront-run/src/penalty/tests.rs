@@ -32,24 +32,24 @@ fn the_largest_penalty_within_one_standard_error_is_chosen() {
         tried(0.001, 0.51, 0.02),
     ];
     assert_eq!(one_standard_error(&path), Some(0.1));
-    // Exactly one standard error is within it; a little less is not.
+    // An excess of exactly one standard error is allowed; a larger one is not.
     let mut exact = path;
     exact[1] = tried(0.1, 0.625, 0.125);
     exact[2].loss = 0.5;
     assert_eq!(one_standard_error(&exact), Some(0.1));
     exact[1].excess_standard_error = 0.124;
     assert_eq!(one_standard_error(&exact), Some(0.01));
-    // Of equal losses the larger penalty.
+    // Ties go to the larger penalty.
     let flat = [tried(1.0, 0.5, 0.0), tried(0.1, 0.5, 0.0)];
     assert_eq!(one_standard_error(&flat), Some(1.0));
     assert_eq!(one_standard_error(&[]), None);
 }
 
 #[test]
-fn standard_errors_are_those_of_the_folds() {
+fn standard_errors_are_computed_over_the_folds() {
     let losses = [vec![0.7, 0.5], vec![0.9, 0.6], vec![0.8, 0.7]];
     let path = summary(&[1.0, 0.1], &losses);
-    // By hand: means 0.8 and 0.6, deviations ±0.1; excess 0.2, 0.3, 0.1.
+    // Computed by hand: means 0.8 and 0.6, deviations ±0.1; excess 0.2, 0.3, 0.1.
     let third = (0.01_f64 / 3.0).sqrt();
     for (tried, loss, error, excess) in [(path[0], 0.8, third, third), (path[1], 0.6, third, 0.0)] {
         assert!((tried.loss - loss).abs() < 1e-15);
@@ -60,7 +60,7 @@ fn standard_errors_are_those_of_the_folds() {
 }
 
 #[test]
-fn folds_share_out_the_rows_of_each_label() {
+fn folds_have_equal_shares_of_each_label() {
     let (_, train) = demo(1_000);
     let folds = folds(&train, 3);
     let mut all: Vec<usize> = folds.concat();
@@ -76,17 +76,17 @@ fn folds_share_out_the_rows_of_each_label() {
 }
 
 #[test]
-fn of_many_rows_a_sample_is_cross_validated() {
+fn cross_validation_samples_many_rows() {
     let (_, train) = demo(20_000);
     assert!(train.n_rows() > MOST_ROWS);
     let rows: usize = folds(&train, 0).iter().map(Vec::len).sum();
     assert!((MOST_ROWS - 2..=MOST_ROWS).contains(&rows));
 }
 
-/// Every loss of the path against a model that Newton's method of the problem itself finds from 0, and a
-/// loss written from its definition.
+/// Compares losses of the path with models that the problem's own Newton's method finds from 0, and
+/// with a loss computed by its definition.
 #[test]
-fn held_out_losses_are_those_of_models_fitted_from_scratch() {
+fn held_out_losses_match_models_fitted_from_scratch() {
     let (_, train) = demo(500);
     let info =
         PenaltyInfo::choose(Penalty::Auto { seed: 5 }, &train, &StopSignal::default()).unwrap();
@@ -120,17 +120,16 @@ fn held_out_losses_are_those_of_models_fitted_from_scratch() {
         }
         let found = validation.path[at];
         assert_eq!(found.lambda, tried);
-        // Models of the path end when a step promises less than 1e-9; held-out losses are not flat there
-        // and move by its square root at most.
+        // Models of the path stop when a step predicts a decrease below 1e-9. Held-out losses are
+        // not flat there and change by at most the square root of that.
         assert!((found.loss - sum / 5.0).abs() < 1e-4, "{found:?}");
     }
     assert!(validation.path.iter().any(|t| t.lambda == info.chosen));
     assert_eq!(info.asked(), Penalty::Auto { seed: 5 });
 }
 
-/// Whichever solver follows the path.
 #[test]
-fn both_ways_to_minimize_agree() {
+fn both_minimizers_agree() {
     let (_, train) = demo(500);
     for lambda in [0.3, 0.01, 1e-4] {
         let problem = log_loss(Arc::new(train.clone()), lambda).unwrap();
@@ -150,13 +149,14 @@ fn both_ways_to_minimize_agree() {
         let newton = value(minimize(&problem, &zero, &StopSignal::default()).unwrap());
         let wide = value(wide(&problem, &zero, &StopSignal::default()).unwrap());
         assert!((newton - exact).abs() < 1e-9, "{lambda}: {newton} {exact}");
-        // Three steps of a millionth of the loss are left out at the end, and what they would lead to.
+        // The quasi-Newton method skips the last three steps of a millionth of the loss and any
+        // after them.
         assert!((wide - exact).abs() < 1e-4, "{lambda}: {wide} {exact}");
     }
 }
 
 #[test]
-fn rows_that_cannot_tell_get_the_penalty_of_one_row() {
+fn too_few_rows_get_the_default_penalty() {
     let schema = Schema {
         numeric: vec!["z".into()],
         categorical: Vec::new(),
@@ -172,7 +172,7 @@ fn rows_that_cannot_tell_get_the_penalty_of_one_row() {
         vec![1.0; 2],
     );
     let rows = Dataset::new(schema, vec![block.unwrap()]).unwrap();
-    // Two rows are in the same fold, and nothing is left to learn from.
+    // Both rows are in the same fold, so that none are left to fit on.
     let info =
         PenaltyInfo::choose(Penalty::Auto { seed: 0 }, &rows, &StopSignal::default()).unwrap();
     assert_eq!(info.chosen, 0.5);
@@ -205,9 +205,9 @@ fn request(objectives: [&str; 2], penalty: Penalty) -> FitRequest {
 }
 
 #[test]
-fn a_number_is_the_lambda_of_the_loss() {
+fn a_fixed_penalty_is_the_lambda_of_the_loss() {
     let (prepared, _) = demo(600);
-    let fair = "disparate_impact(sex)";
+    let fair = "score_covariance(sex)";
     let front = |loss: &str, penalty| {
         let fitted = fit(&prepared, &request([loss, fair], penalty), &mut ()).unwrap();
         (
@@ -221,8 +221,8 @@ fn a_number_is_the_lambda_of_the_loss() {
     assert_eq!(info, Some(PenaltyInfo::fixed(0.02)));
     let (own, _, info) = front("log_loss(lambda=0.02)", Penalty::default());
     assert_eq!(given, own);
-    assert_eq!(info, None, "an objective's own lambda wins");
-    // The penalty that cross-validation chose gives the same front when it is given.
+    assert_eq!(info, None, "an objective's own lambda takes precedence");
+    // Passing the penalty that cross-validation chose gives the same front.
     let (chosen, _, info) = front("log_loss", Penalty::default());
     let (again, _, _) = front("log_loss", Penalty::Fixed(info.unwrap().chosen));
     assert_eq!(chosen, again);
@@ -237,7 +237,7 @@ fn the_unmitigated_model_of_an_error_rate_is_the_logistic_one() {
     let own = fit(&prepared, &request("error_rate(lambda=0.1)"), &mut ()).unwrap();
     assert_eq!(fitted.outcome.front.points, own.outcome.front.points);
     let logistic = logistic_model(&train, 0.01, StopSignal::default()).unwrap();
-    // Its scale is that of the probabilities, its decisions are those of the logistic model.
+    // It has the scale of the probabilities and the decisions of the logistic model.
     let (own, other) = (fitted.outcome.unmitigated.points.get(0), logistic.get(0));
     let factor = own[0] / other[0];
     assert!(factor > 0.0);

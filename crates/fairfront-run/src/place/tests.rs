@@ -1,4 +1,4 @@
-//! Runs get into folders of every kind, and survive a kill at every moment.
+//! Tests that runs are written into folders of every kind and survive a kill at any moment.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use fairfront_data::{Known, Prepared};
 use super::*;
 use crate::{Ask, attribute_texts, fit, read_run};
 
-/// A run, and another that can be told from it.
+/// Two runs with different sources.
 static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
     let known = Known::named("synthetic:3(rows=300)").expect("a name");
     let known = known.expect("a known data set");
@@ -31,7 +31,7 @@ fn names(folder: &Path) -> Vec<String> {
     names_in(folder).expect("names")
 }
 
-/// The files of the second run, committed over the first and not copied out.
+/// Commits the files of the second run over the first without copying them out.
 fn killed_after_commit(folder: &Path) {
     let [mut first, mut second] = RUNS.clone();
     write_run(folder, false, &mut first).expect("a run");
@@ -46,22 +46,22 @@ fn killed_after_commit(folder: &Path) {
 }
 
 #[test]
-fn a_committed_run_is_read_and_brought_to_its_place() {
+fn a_committed_run_is_read_and_moved_into_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     killed_after_commit(folder);
     assert_eq!(source(folder), "another");
     let taken = check_folder(folder, false).expect_err("a run").to_string();
-    assert!(taken.contains("there is a run already"), "{taken}");
+    assert!(taken.contains("already contains a run"), "{taken}");
     assert_eq!(names(folder), WHOLE);
     assert_eq!(source(folder), "another");
 }
 
 #[test]
-fn a_run_without_the_right_to_write_is_read_as_committed() {
+fn a_committed_run_is_read_without_writing() {
     let folder = tempfile::tempdir().expect("a folder");
     killed_after_commit(folder.path());
-    // Half of its files are at their place, and run.json is not.
+    // One of its files is in place, and run.json is not.
     let finished = folder.path().join(FINISHED);
     std::fs::remove_file(folder.path().join("run.json")).expect("a file");
     let copy = |name: &str| std::fs::copy(finished.join(name), folder.path().join(name));
@@ -103,7 +103,7 @@ fn a_folder_that_exists_is_filled() {
 }
 
 #[test]
-fn a_place_that_is_taken_meanwhile_stays() {
+fn a_folder_that_is_taken_meanwhile_stays() {
     let around = tempfile::tempdir().expect("a folder");
     let folder = around.path().join("r");
     let [mut first, mut second] = RUNS.clone();
@@ -116,9 +116,9 @@ fn a_place_that_is_taken_meanwhile_stays() {
     assert_eq!(names(&folder), WHOLE);
 }
 
-/// Files of a run are refused unless they are the bytes that were written.
+/// A file of a run is rejected unless its bytes are those that were written.
 #[test]
-fn no_file_of_a_run_can_be_changed_unnoticed() {
+fn changes_to_any_file_of_a_run_are_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let mut run = RUNS[0].clone();
@@ -133,13 +133,13 @@ fn no_file_of_a_run_can_be_changed_unnoticed() {
         other[at] ^= 1;
         std::fs::write(&path, other).expect("a file");
         let error = Run::read(folder).expect_err("changed").to_string();
-        let said = "the file was changed after it was written";
-        assert!(error.contains(name) && error.contains(said), "{error}");
+        let problem = "the file was changed after it was written";
+        assert!(error.contains(name) && error.contains(problem), "{error}");
         assert!(
             error.contains("; restore it from a copy, or fit again"),
             "{error}"
         );
-        // It is a run all the same, and can be replaced.
+        // The folder still counts as a run and can be replaced.
         assert!(check_folder(folder, true).is_ok());
         std::fs::write(&path, bytes).expect("a file");
     }

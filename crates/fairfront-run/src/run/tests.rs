@@ -19,7 +19,7 @@ fn fitted(prepared: &Prepared) -> Fitted {
         ..Trace::default()
     };
     let request = FitRequest {
-        objectives: vec!["log_loss".into(), "disparate_impact(sex)".into()],
+        objectives: vec!["log_loss".into(), "score_covariance(sex)".into()],
         solvers: vec![SolverChoice {
             solver: AnySolver::Trace(trace),
             polish: None,
@@ -53,27 +53,30 @@ fn files_are_those_of_the_folder() {
     crate::write_page(&folder).unwrap();
     assert_eq!(std::fs::read(folder.join(PAGE)).unwrap(), page);
     let taken = run.write(&folder, false).unwrap_err().to_string();
-    assert!(taken.contains("there is a run already"), "{taken}");
+    assert!(taken.contains("already contains a run"), "{taken}");
     run.write(&folder, true).unwrap();
 
-    // From either, the same run again.
+    // Both give the same run.
     let given: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, &b[..])).collect();
     for mut again in [
         Run::read(&folder).unwrap(),
         Run::from_files(&given).unwrap(),
     ] {
         assert_eq!(again.to_files().unwrap(), files);
-        assert_eq!(again.model("m", 3).unwrap(), run.model("m", 3).unwrap());
+        assert_eq!(
+            again.model("m", ModelId::of_index(3)).unwrap(),
+            run.model("m", ModelId::of_index(3)).unwrap()
+        );
     }
-    let of_folder = model_of(&folder, 3).unwrap();
+    let of_folder = model_of(&folder, ModelId::of_index(3)).unwrap();
     assert_eq!(of_folder.provenance.front_sha256, checksum);
-    // A model holds no path of the machine.
-    assert_eq!(of_folder, run.model("run", 3).unwrap());
-    assert!(run.model("m", 6).unwrap_err().is_usage());
+    // A model contains no path of the machine.
+    assert_eq!(of_folder, run.model("run", ModelId::of_index(3)).unwrap());
+    assert!(run.model("m", ModelId::of_index(6)).unwrap_err().is_usage());
 }
 
 #[test]
-fn damaged_files_are_refused() {
+fn corrupted_files_are_rejected() {
     let mut run = run();
     let files = run.to_files().unwrap();
     let with = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
@@ -89,9 +92,9 @@ fn damaged_files_are_refused() {
     };
     let checksum = with("front.parquet", &flip);
     assert!(checksum.starts_with("front.parquet: "), "{checksum}");
-    assert!(checksum.contains("its checksum is not the one in run.json"));
+    assert!(checksum.contains("its checksum differs from the one in run.json"));
     assert!(
-        with("run.json", &|bytes| bytes.truncate(100)).contains("run.json: the file is damaged")
+        with("run.json", &|bytes| bytes.truncate(100)).contains("run.json: the file is corrupted")
     );
     let other = |bytes: &mut Vec<u8>| {
         let text = String::from_utf8(bytes.clone()).unwrap();
@@ -108,16 +111,16 @@ fn damaged_files_are_refused() {
     let missing = Run::from_files(&some).unwrap_err().to_string();
     assert_eq!(
         missing,
-        "run.json: it is not there; a run has run.json, encoding.json, front.parquet, tallies.json"
+        "run.json: the file is missing; pass run.json, encoding.json, front.parquet, tallies.json"
     );
 }
 
-/// More rows than two blocks, and the last one is short.
+/// The table has more rows than two blocks, and the last block is short.
 #[test]
 fn tables_are_scored_as_files_are() {
     let prepared = prepared();
     let run = Run::of(&prepared, &fitted(&prepared));
-    let model = run.model("m", 2).unwrap();
+    let model = run.model("m", ModelId::of_index(2)).unwrap();
     let at = TempDir::new().unwrap();
     let path = at.path().join("rows.csv");
     let mut text = csv::Writer::from_path(&path).unwrap();

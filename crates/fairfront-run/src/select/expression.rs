@@ -1,4 +1,4 @@
-//! What is required and weighed, as text: `test.demographic_parity_ratio(sex) >= 0.8`.
+//! Parses requirements and weights, such as `test.demographic_parity_ratio(sex) >= 0.8`.
 //!
 //! ```text
 //! requirement = term ("<=" | ">=" | "<" | ">") number ["%"]
@@ -9,7 +9,7 @@
 //! interval    = name ("<" | ">=") number | number "<=" name "<" number
 //! ```
 //!
-//! An interval is the name of a group that bins make: `selection_rate(age<30)` is the same as
+//! An interval is the name of a group of a binned column: `selection_rate(age<30)` is the same as
 //! `selection_rate(age="age<30")`.
 
 use std::fmt;
@@ -21,20 +21,22 @@ use fairfront_data::{Error, Part, attribute_name};
 /// A measure or an objective as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// The rows, where they are named.
+    /// The rows, if the term names a split.
     pub split: Option<Part>,
-    /// Whether `objective.` stands before the name.
+    /// Whether the name is prefixed with `objective.`.
     pub objective: bool,
-    /// What stands before the parenthesis; for an error rate with its costs all of it, as columns have it.
+    /// The name before the parenthesis; for an error rate with costs, the whole name, as in
+    /// columns.
     pub name: String,
-    /// Columns of the attribute; none where none is named.
+    /// Columns of the attribute; empty if the term names no attribute.
     pub attribute: Vec<String>,
-    /// The group, or its parts where the attribute is an intersection; none where none is named.
+    /// The group, or its parts if the attribute is an intersection; empty if the term names no
+    /// group.
     pub group: Vec<String>,
 }
 
 impl Term {
-    /// Reads a whole text.
+    /// Parses a whole string.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut scanner = Scanner::new(text);
         let term = Self::read(&mut scanner)?;
@@ -45,7 +47,7 @@ impl Term {
     fn read(scanner: &mut Scanner) -> Result<Self, Error> {
         let before = scanner.clone();
         let whole = scanner.name()?;
-        // In quotes, all of it is one name.
+        // A quoted string is a single name.
         if whole.contains('(') {
             return Self::parse(&whole);
         }
@@ -97,7 +99,7 @@ impl Term {
         Ok(term)
     }
 
-    /// The group as it can be typed without its attribute, where it is an interval of it.
+    /// The group as typed without its attribute, if it is an interval of that attribute.
     fn interval(&self) -> Option<String> {
         let ([attribute], [group]) = (self.attribute.as_slice(), self.group.as_slice()) else {
             return None;
@@ -113,7 +115,7 @@ impl Term {
         (is_it && scanner.at_end()).then_some(text)
     }
 
-    /// The name as columns of a front have it, without split: `selection_rate(sex=F)`.
+    /// The column name in a front without the split, such as `selection_rate(sex=F)`.
     pub fn canonical(&self) -> String {
         match self.inside() {
             Some(inside) => format!("{}({inside})", self.name),
@@ -121,13 +123,13 @@ impl Term {
         }
     }
 
-    /// What columns of a front have in parentheses.
+    /// The part of the column name in parentheses.
     fn inside(&self) -> Option<String> {
         if self.attribute.is_empty() {
             return None;
         }
         let attribute = attribute_name(&self.attribute);
-        // The label of an intersection has its parts in quotes where a colon could mislead.
+        // The label of an intersection quotes parts that contain a colon.
         let part = |name: &String| match name.contains([':', '"']) {
             true => quote(name),
             false => name.clone(),
@@ -143,7 +145,7 @@ impl Term {
     }
 }
 
-/// Reads `fp=1, fn=5)`: the costs of wrong decisions, 1 if they are not given.
+/// Parses `fp=1, fn=5)`: the costs of wrong decisions, 1 by default.
 fn costs(scanner: &mut Scanner) -> Result<Costs, Error> {
     let mut costs = Costs::EQUAL;
     loop {
@@ -167,8 +169,8 @@ fn costs(scanner: &mut Scanner) -> Result<Costs, Error> {
     Ok(costs)
 }
 
-/// The end of what stands in parentheses; where something else follows, a name most likely holds
-/// characters of the grammar.
+/// Reads the closing parenthesis. If something else follows, a name most likely contains special
+/// characters.
 fn close(scanner: &mut Scanner) -> Result<(), Error> {
     match scanner.take(')') {
         true => Ok(()),
@@ -179,7 +181,7 @@ fn close(scanner: &mut Scanner) -> Result<(), Error> {
 
 /// A name, or an interval of a numeric column.
 struct Name {
-    /// As groups are called.
+    /// The name of the group.
     name: String,
     /// The column of an interval.
     column: Option<String>,
@@ -232,7 +234,7 @@ impl fmt::Display for Term {
             .map_or_else(String::new, |s| format!("{}.", s.name()));
         let objective = if self.objective { "objective." } else { "" };
         let name = format!("{split}{objective}{}", self.name);
-        // Only an error rate has its parentheses, with its costs, in its name.
+        // Only the name of an error rate contains parentheses, with its costs.
         match self.name.contains('(') {
             true => f.write_str(&name)?,
             false => f.write_str(&quote(&name))?,
@@ -252,7 +254,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// On which side of its bound a value has to be.
+/// The side of the bound on which a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparator {
     /// `<=`
@@ -282,7 +284,7 @@ impl Comparator {
         Err(scanner.fail("expected <=, >=, < or >"))
     }
 
-    /// Whether a value is on the right side.
+    /// Whether a value is on the required side.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::AtMost => value <= bound,
@@ -292,7 +294,7 @@ impl Comparator {
         }
     }
 
-    /// How far a value is on the wrong side; 0 where it is not.
+    /// How far a value is on the wrong side; 0 if it is on the required side.
     pub fn miss(self, value: f64, bound: f64) -> f64 {
         match self {
             Self::AtMost | Self::Below => (value - bound).max(0.0),
@@ -315,7 +317,7 @@ impl fmt::Display for Comparator {
 /// A bound on a measure or an objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirement {
-    /// Of what.
+    /// The bounded measure or objective.
     pub term: Term,
     /// The side.
     pub comparator: Comparator,
@@ -324,7 +326,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Reads `accuracy >= 0.8` and `accuracy >= 80%`.
+    /// Parses `accuracy >= 0.8` or `accuracy >= 80%`.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut scanner = Scanner::new(text);
         let requirement = Self {
@@ -343,8 +345,8 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Reads `log_loss=0.7, demographic_parity(sex)=0.3`: weights that are not negative, one of them
-/// above 0.
+/// Parses weights such as `log_loss=0.7, demographic_parity(sex)=0.3`. They must not be negative,
+/// and at least one must be above 0.
 pub fn weights(text: &str) -> Result<Vec<(Term, f64)>, Error> {
     let mut scanner = Scanner::new(text);
     let mut weights: Vec<(Term, f64)> = Vec::new();
@@ -352,20 +354,23 @@ pub fn weights(text: &str) -> Result<Vec<(Term, f64)>, Error> {
         let before = scanner.clone();
         let term = Term::read(&mut scanner)?;
         if weights.iter().any(|(other, _)| *other == term) {
-            return Err(before.fail(&format!("{term} is weighed twice")));
+            return Err(before.fail(&format!("{term} has two weights; remove one")));
         }
         scanner.expect('=')?;
         let before = scanner.clone();
         match number(&mut scanner)? {
             weight if weight >= 0.0 => weights.push((term, weight)),
-            weight => return Err(before.fail(&format!("{weight} is negative; weights are not"))),
+            weight => {
+                let problem = format!("{weight} is negative; choose a weight of at least 0");
+                return Err(before.fail(&problem));
+            }
         }
         if !scanner.take(',') {
             break;
         }
     }
     if weights.iter().all(|(_, weight)| *weight == 0.0) {
-        return Err(scanner.fail("all weights are 0; one must be above"));
+        return Err(scanner.fail("all weights are 0; set at least one above 0"));
     }
     scanner.finish()?;
     Ok(weights)
@@ -381,7 +386,7 @@ fn limit(scanner: &mut Scanner) -> Result<f64, Error> {
         return number(scanner);
     };
     let percent = percent.trim_end();
-    // Moves the decimal point, so that 12.3% is the number that 0.123 is.
+    // Shift the decimal point, so that 12.3% is exactly the number 0.123.
     let share = match percent.parse::<f64>() {
         Ok(_) if !percent.contains(['e', 'E']) => format!("{percent}e-2").parse().ok(),
         Ok(number) => Some(number / 100.0),
@@ -408,7 +413,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn requirements_are_read() {
+    fn requirements_are_parsed() {
         let read = Requirement::parse("test.demographic_parity_ratio( sex:race )>=0.8").unwrap();
         assert_eq!(read.term.split, Some(Part::Test));
         assert_eq!(read.term.canonical(), "demographic_parity_ratio(sex:race)");
@@ -447,7 +452,7 @@ mod tests {
             assert_eq!((found.0.as_str(), found.1.as_str()), (canonical, shown));
             assert_eq!(Term::parse(shown).unwrap(), read);
         }
-        // A name in quotes may be a whole column's.
+        // A quoted name may be a whole column name.
         assert_eq!(
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
             weights("log_loss=0.7,demographic_parity(sex)=0.3").unwrap()
@@ -455,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_characters_of_the_grammar_are_written_in_quotes() {
+    fn names_with_special_characters_are_quoted() {
         for text in [r#""a=b""#, r#""objective.c, d""#, "validation.accuracy"] {
             let term = Term::parse(text).unwrap();
             assert_eq!(term.to_string(), text);
@@ -513,7 +518,7 @@ mod tests {
         let refused = |text: &str| weights(text).unwrap_err().to_string();
         assert!(refused("a=1,b").contains("character 6: expected '='"));
         assert!(refused("a=1,b=-2").contains("character 7: -2 is negative"));
-        assert!(refused("a=1,a=2").contains("character 5: a is weighed twice"));
+        assert!(refused("a=1,a=2").contains("character 5: a has two weights"));
         assert!(refused("a=0").contains("all weights are 0"));
     }
 
@@ -542,7 +547,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn requirements_come_back(
+        fn requirements_round_trip(
             term in terms(),
             comparator in 0..4_usize,
             bound in prop::num::f64::NORMAL | prop::num::f64::ZERO,
@@ -554,7 +559,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in ".*", like in r#"[a-z.(){}=<>:"\\,0-9 -]*"#) {
+        fn no_input_panics(text in ".*", like in r#"[a-z.(){}=<>:"\\,0-9 -]*"#) {
             for text in [text, like] {
                 let _ = (Term::parse(&text), Requirement::parse(&text), weights(&text));
             }

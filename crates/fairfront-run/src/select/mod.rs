@@ -1,7 +1,7 @@
-//! From a front to one point: requirements, rules, and what the point costs.
+//! Selects one model of a front: requirements, rules, and the price of the model.
 //!
-//! All of this is numbers in memory. `cases/select.json` says what comes out; another implementation is
-//! right where it passes the same cases.
+//! Selection works on numbers in memory. `cases/select.json` has the expected results; every
+//! implementation must pass these cases.
 
 mod expression;
 mod opening;
@@ -25,20 +25,20 @@ use crate::meaning::{self, Better, Meaning};
 use crate::setting::{BEST, REQUIRE};
 use crate::{Error, FrontIn, FrontTable, RunInfo};
 
-/// What a selection sees of a run.
+/// The parts of a run that selection uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontColumns {
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The meaning of objectives and measures.
     pub meaning: Meaning,
-    /// By what the front was judged.
+    /// Whether the front was judged by objectives or by measures.
     pub front_in: FrontIn,
-    /// The measures it was judged by, one for each objective; empty where there are none.
+    /// The measures by which it was judged, one per objective; empty if there are none.
     pub measures: Vec<String>,
-    /// The columns of the front, one value for each point.
+    /// The columns of the front, one value per model.
     pub columns: Ordered<Vec<Option<f64>>>,
-    /// The same of the unmitigated model.
+    /// The same values for the unmitigated model.
     pub unmitigated: Ordered<Option<f64>>,
 }
 
@@ -51,11 +51,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// How bad each point is, from 0 for the best of the front to 1 for the worst; 0 for all where they
-    /// are alike.
+    /// How bad each model is, from 0 for the best of the front to 1 for the worst; 0 for all if
+    /// they are equal.
     fn scaled(&self) -> Vec<Option<f64>> {
         let sign = if self.large_is_better { -0.5 } else { 0.5 };
-        // Halves, so that no range is too wide for a number.
+        // Halves, so that no range overflows.
         let halves: Vec<Option<f64>> = self.values.iter().map(|v| v.map(|v| v * sign)).collect();
         let known = || halves.iter().flatten().copied();
         let low = known().fold(f64::INFINITY, f64::min);
@@ -64,7 +64,7 @@ impl Column {
         halves.into_iter().map(|v| v.map(scaled)).collect()
     }
 
-    /// Largest minus smallest value; 1 where there is no difference.
+    /// Largest minus smallest value; 1 if all are equal.
     fn range(&self) -> f64 {
         let known = || self.values.iter().flatten().copied();
         let low = known().fold(f64::INFINITY, f64::min);
@@ -73,13 +73,13 @@ impl Column {
     }
 }
 
-/// Whether a column, named without its split, is a measure itself and not the end of an interval or the
-/// like, which has a point after the measure's name.
+/// Whether a column, named without its split, is a measure. Other columns, such as the ends of
+/// intervals, have a dot after the measure's name.
 pub fn is_measure(bare: &str) -> bool {
     bare != "probability_nondominated" && (bare.ends_with(')') || !bare.contains('.'))
 }
 
-/// What a name without `objective.` means first.
+/// How to resolve a name without `objective.` first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum First {
     Measure,
@@ -87,7 +87,7 @@ enum First {
 }
 
 impl FrontColumns {
-    /// Those of a run.
+    /// The columns of a run.
     pub fn of(run: &RunInfo, front: &FrontTable) -> Self {
         let columns = front.names.iter().cloned().zip(front.columns.clone());
         let unmitigated = run.unmitigated.values.0.iter();
@@ -101,12 +101,12 @@ impl FrontColumns {
         }
     }
 
-    /// Number of points.
+    /// Number of models.
     pub fn len(&self) -> usize {
         self.columns.0.first().map_or(0, |(_, values)| values.len())
     }
 
-    /// Whether there is no point.
+    /// Whether the front has no models.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -120,7 +120,7 @@ impl FrontColumns {
         Part::SHOWN.into_iter().filter(has_rows).collect()
     }
 
-    /// The rows that choices are made on: validation rows, training rows where there are none.
+    /// The split on which models are chosen: validation rows, or training rows if there are none.
     pub fn split(&self) -> Part {
         match self.splits().contains(&Part::Validation) {
             true => Part::Validation,
@@ -128,7 +128,8 @@ impl FrontColumns {
         }
     }
 
-    /// The rows that sentences are about: test rows, or those that choices are made on without them.
+    /// The split that reports describe: test rows, or without them the split on which models are
+    /// chosen.
     pub fn reporting(&self) -> Part {
         match self.splits().contains(&Part::Test) {
             true => Part::Test,
@@ -136,8 +137,8 @@ impl FrontColumns {
         }
     }
 
-    /// Whether no model differs measurably from the unmitigated one in a column: the 95% interval of every
-    /// change includes 0. Without intervals nothing is known, which is not the same.
+    /// Whether no model differs measurably from the unmitigated one in a column, that is, the 95%
+    /// interval of every change includes 0. False without intervals, because then this is unknown.
     pub fn within_noise(&self, column: &str) -> bool {
         let ends = ["change_low", "change_high"].map(|end| self.values(&format!("{column}.{end}")));
         let [Some(lows), Some(highs)] = ends else {
@@ -159,7 +160,7 @@ impl FrontColumns {
         meaning.is_some_and(|meaning| meaning.better == Some(Better::Larger))
     }
 
-    /// A column by its name; what is not finite is not there.
+    /// A column by its name; values that are not finite become `None`.
     fn values(&self, name: &str) -> Option<Vec<Option<f64>>> {
         let values = self.columns.get(name)?;
         Some(values.iter().map(|v| v.filter(|v| v.is_finite())).collect())
@@ -173,7 +174,7 @@ impl FrontColumns {
         })
     }
 
-    /// An objective's column; that of training rows has no split in its name.
+    /// An objective's column; the name has no split for training rows.
     fn objective(&self, name: &str, split: Part) -> Option<Column> {
         self.column(match split {
             Part::Train => format!("objective.{name}"),
@@ -181,7 +182,7 @@ impl FrontColumns {
         })
     }
 
-    /// The column that a term means.
+    /// The column that a term refers to.
     fn find(&self, term: &Term, first: First) -> Result<Column, String> {
         let name = term.canonical();
         let splits = self.splits();
@@ -194,12 +195,12 @@ impl FrontColumns {
             ));
         }
         if term.objective {
-            // As the column is called: without a split it is that of training rows.
+            // As in column names, a name without a split refers to training rows.
             let split = term.split.unwrap_or(Part::Train);
             let found = self.objective(&name, split);
             return found.ok_or_else(|| {
                 let names = self.objectives.join(", ");
-                format!("there is no objective {name}; there is {names}")
+                format!("the run has no objective {name}; available: {names}")
             });
         }
         let split = term.split.unwrap_or_else(|| self.split());
@@ -212,7 +213,7 @@ impl FrontColumns {
         found.ok_or_else(|| self.unknown(term, split))
     }
 
-    /// The column of a measure that is to be best.
+    /// The column of the measure to optimize.
     pub(crate) fn best_column(&self, term: &Term) -> Result<Column, Error> {
         let found = self.find(term, First::Measure);
         found.map_err(|e| wrong(BEST, term, &e))
@@ -221,8 +222,8 @@ impl FrontColumns {
     /// The column of a requirement.
     pub(crate) fn require_column(&self, requirement: &Requirement) -> Result<Column, Error> {
         let term = &requirement.term;
-        // Nobody wants a covariance of at least so much: such a bound is meant for the ratio or rate that
-        // has this name elsewhere.
+        // A lower limit on a covariance makes no sense. It is meant for the ratio or rate that has
+        // this name elsewhere.
         let at_least = matches!(
             requirement.comparator,
             Comparator::AtLeast | Comparator::Above
@@ -237,7 +238,7 @@ impl FrontColumns {
         found.map_err(|e| wrong(REQUIRE, requirement, &e))
     }
 
-    /// The measure that a requirement on an objective is meant for.
+    /// Suggests the measure that a requirement on an objective is meant for.
     fn meant(&self, term: &Term) -> Option<String> {
         let problem = measure_instead(term)?;
         let name = term.canonical();
@@ -247,7 +248,7 @@ impl FrontColumns {
         })
     }
 
-    /// Says what there is instead.
+    /// The error for an unknown name, with the names available.
     fn unknown(&self, term: &Term, split: Part) -> String {
         let prefix = format!("{}.", split.name());
         let measures = self.columns.0.iter();
@@ -257,15 +258,15 @@ impl FrontColumns {
         let names: Vec<&str> = measures.chain(objectives).collect();
         let kind = |name: &str| name.split('(').next().unwrap_or(name).to_owned();
         let wanted = kind(&term.name);
-        let alike = names.iter().filter(|name| kind(name) == wanted);
-        let mut alike: Vec<&str> = alike.copied().collect();
-        // An objective may have the name of its measure.
+        let same = names.iter().filter(|name| kind(name) == wanted);
+        let mut same: Vec<&str> = same.copied().collect();
+        // An objective and a measure may have the same name.
         let mut seen = std::collections::HashSet::new();
-        alike.retain(|name| seen.insert(*name));
-        alike.truncate(6);
+        same.retain(|name| seen.insert(*name));
+        same.truncate(6);
         let wanted = term.canonical();
-        if !alike.is_empty() {
-            return format!("there is no {wanted}; there is {}", alike.join(", "));
+        if !same.is_empty() {
+            return format!("the run has no {wanted}; available: {}", same.join(", "));
         }
         if let Some(problem) = self.meant(term) {
             return problem;
@@ -274,10 +275,13 @@ impl FrontColumns {
         let mut seen = std::collections::HashSet::new();
         kinds.retain(|kind| seen.insert(kind.clone()));
         let near = near_names(&term.name, kinds.iter().map(String::as_str));
-        format!("there is no measure or objective {:?}; {near}", term.name)
+        format!(
+            "the run has no measure or objective {:?}; {near}",
+            term.name
+        )
     }
 
-    /// What the front was judged by, on the rows that choices are made on; the smaller, the better.
+    /// The columns by which the front was judged, on the split that chooses; smaller is better.
     fn judged_by(&self) -> Result<Vec<Column>, Error> {
         let split = self.split();
         let column = |name: &String| match (self.front_in, name.as_str()) {
@@ -304,8 +308,8 @@ impl FrontColumns {
         names.iter().map(found).collect()
     }
 
-    /// Positions of all points: the better first objective on training rows first, then the smaller id.
-    /// The first of equally good points in this order is taken.
+    /// Positions of all models in the order that breaks ties: by the first objective on training
+    /// rows, then by id.
     fn order(&self) -> Vec<usize> {
         let first = self.objectives.first();
         let column = first.and_then(|name| self.values(&format!("objective.{name}")));
@@ -319,7 +323,7 @@ impl FrontColumns {
     }
 }
 
-/// Names the measure that a name is meant for, where it is not one.
+/// Names the measure that a name is meant for, if the name is not a measure itself.
 pub(crate) fn measure_instead(term: &Term) -> Option<String> {
     let meant = Term {
         name: meaning::meant(&term.name)?.into(),

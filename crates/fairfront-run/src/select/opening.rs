@@ -1,7 +1,8 @@
-//! Where a reader starts: a model that is measurably fairer than the unmitigated one, or that one itself.
+//! Chooses the model at which a report opens: a measurably fairer one, or the unmitigated model.
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::Part;
+use fairfront_model::ModelId;
 use serde::Serialize;
 
 use super::FrontColumns;
@@ -9,21 +10,21 @@ use super::price::Quantity;
 use super::rule::at_knee;
 use crate::Error;
 
-/// The model that a report opens at.
+/// The model at which a report opens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Opening {
     /// Its id; `None` is the unmitigated model.
-    pub model: Option<usize>,
-    /// Why, in a sentence without its end.
+    pub model_id: Option<ModelId>,
+    /// The reason, without a final period.
     pub reason: String,
 }
 
-/// The knee of the models whose fairness differs significantly from the unmitigated model's on validation
-/// rows: the 95% interval of the change of at least one measure of fairness is below 0. Without such a
-/// model, and without intervals on validation rows, it is the unmitigated model.
+/// The knee of the models that are measurably fairer than the unmitigated model on validation rows:
+/// the 95% interval of the change of at least one fairness measure is below 0. Without such a
+/// model, or without intervals on validation rows, the report opens at the unmitigated model.
 pub fn opening(front: &FrontColumns) -> Result<Opening, Error> {
     if front.is_empty() {
-        return Err(Error::data("the front has no points; fit again"));
+        return Err(Error::data("the front has no models; fit again"));
     }
     let order = front.order();
     let meaning = &front.meaning;
@@ -34,13 +35,13 @@ pub fn opening(front: &FrontColumns) -> Result<Opening, Error> {
     if fair.is_empty() {
         let (id, why) = at_knee(front, &order)?;
         return Ok(Opening {
-            model: Some(id),
+            model_id: Some(ModelId::of_index(id)),
             reason: format!("{why}, of {}", counted(front.len(), "model")),
         });
     }
     let unmitigated = |reason: String| {
         Ok(Opening {
-            model: None,
+            model_id: None,
             reason,
         })
     };
@@ -74,7 +75,7 @@ pub fn opening(front: &FrontColumns) -> Result<Opening, Error> {
     }
     let (id, why) = at_knee(front, &fairer)?;
     Ok(Opening {
-        model: Some(id),
+        model_id: Some(ModelId::of_index(id)),
         reason: format!(
             "{why}, of the {} of {} that {} measurably fairer than the unmitigated model on validation \
              rows",

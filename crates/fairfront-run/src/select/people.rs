@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use super::FrontColumns;
 
-/// A rate of a group, with what it counts.
+/// A rate of a group, in words.
 struct Rate {
     name: &'static str,
-    /// Whether it is about people with a positive label, a negative one, or all.
+    /// Whether it covers people labeled positive (`true`), labeled negative, or all people
+    /// (`None`).
     labeled: Option<bool>,
     happens: &'static str,
 }
@@ -28,9 +29,9 @@ const WRONGLY_SELECTED: Rate = Rate {
     happens: "selected",
 };
 
-/// Sentences about the groups of an attribute at a model (`None` is the unmitigated one), on the rows that
-/// report: the rates that the objectives about this attribute compare. `label` is what a positive label
-/// is, as in `approved = yes`.
+/// Sentences about the groups of an attribute for a model (`None` is the unmitigated one) on the
+/// reporting split: the rates that the objectives of this attribute compare. `label` describes a
+/// positive label, such as `approved = yes`.
 pub fn group_sentences(
     front: &FrontColumns,
     id: Option<usize>,
@@ -81,14 +82,14 @@ pub fn group_sentences(
             };
             let count = of_hundred(value);
             let verb = if count == "1" { "is" } else { "are" };
-            // The name of an interval holds that of its column.
+            // The name of an interval contains the name of its column.
             let is_interval = ["<", ">="].map(|sign| format!("{attribute}{sign}"));
-            let who = match is_interval.iter().any(|start| group.contains(start)) {
+            let group = match is_interval.iter().any(|start| group.contains(start)) {
                 true => group.clone(),
                 false => format!("{attribute} = {group}"),
             };
             let mut sentence = format!(
-                "of 100 people with {who}{among}, {count} {verb} {}",
+                "of 100 people with {group}{among}, {count} {verb} {}",
                 rate.happens
             );
             let ends = (at(&format!("{column}.low")), at(&format!("{column}.high")));
@@ -107,7 +108,7 @@ pub fn group_sentences(
     said
 }
 
-/// A share as a whole number of a hundred.
+/// A share as a whole number out of 100.
 fn of_hundred(share: f64) -> String {
     format!("{:.0}", 100.0 * share.clamp(0.0, 1.0))
 }

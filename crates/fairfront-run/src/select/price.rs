@@ -1,7 +1,8 @@
-//! What a model costs and brings compared with the unmitigated model, in one sentence.
+//! The price of a model: its costs and gains compared with the unmitigated model, in one sentence.
 //!
-//! The sentence is about the rows that report: test rows if the run has them. A change whose interval
-//! includes 0 is called "no measurable change"; without intervals there are values only.
+//! The sentence describes the reporting split: test rows if the run has them. A change whose
+//! interval includes 0 is called "no measurable change"; without intervals, the sentence has values
+//! only.
 
 use fairfront_data::Part;
 use serde::Serialize;
@@ -9,14 +10,14 @@ use serde::Serialize;
 use super::FrontColumns;
 use crate::meaning::{Meaning, ObjectiveMeaning, Unit, kind};
 
-/// A measure at the unmitigated model and at a model.
+/// A measure for the unmitigated model and for a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// Its column.
     pub column: String,
-    /// At the unmitigated model.
+    /// The value for the unmitigated model.
     pub from: Option<f64>,
-    /// At the model.
+    /// The value for the model.
     pub to: Option<f64>,
     /// Lower end of the 95% interval of `to − from`, if there is one.
     pub low: Option<f64>,
@@ -31,21 +32,21 @@ impl Change {
     }
 }
 
-/// What a model costs and brings.
+/// The costs and gains of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Price {
     /// In words.
     pub sentence: String,
-    /// The rows it is about.
+    /// The split that it describes.
     pub split: &'static str,
     /// Accuracy, from the unmitigated model to the model.
     pub accuracy: Change,
-    /// For each objective except the first the measure it stands for, or the objective itself.
+    /// For each objective except the first, the measure it stands for, or the objective itself.
     pub fairness: Vec<Change>,
 }
 
 impl Price {
-    /// Which rows and which intervals: `on test rows, with 95% intervals`.
+    /// The rows and intervals, such as `on test rows, with 95% intervals`.
     pub fn basis(&self) -> String {
         let rows = match self.split {
             "train" => "training",
@@ -58,13 +59,13 @@ impl Price {
     }
 }
 
-/// A quantity that the sentence speaks of.
+/// A quantity in the sentence.
 #[derive(Debug, Clone)]
 pub(super) struct Quantity {
     pub(super) column: String,
-    /// What it is called: `demographic parity difference (sex)`.
+    /// Its label, such as `demographic parity difference (sex)`.
     pub(super) label: String,
-    /// Digits after the point.
+    /// Digits after the decimal point.
     digits: usize,
 }
 
@@ -123,14 +124,15 @@ impl Quantity {
         }
     }
 
-    /// So many digits that the end of an interval that is nearest to 0 is not written as 0.
+    /// The number of digits with which `nearest`, the interval end nearest to 0, does not round to
+    /// 0.
     fn digits_for(&self, nearest: f64) -> usize {
         let most = self.digits + 2;
         let is_zero = |digits: &usize| is_zero(&fixed(nearest, *digits));
         (self.digits..most).find(|d| !is_zero(d)).unwrap_or(most)
     }
 
-    /// The change of a measure of fairness, of which less is better.
+    /// The change of a fairness measure; less is better.
     fn sentence(&self, change: &Change) -> String {
         let label = &self.label;
         let (Some(from), Some(to)) = (change.from, change.to) else {
@@ -188,7 +190,7 @@ impl Quantity {
     }
 }
 
-/// Values that no sentence could hold are cut off.
+/// Formats a value, clamped so that sentences stay short.
 fn fixed(value: f64, digits: usize) -> String {
     format!("{:.digits$}", value.clamp(-1e7, 1e7))
 }
@@ -197,7 +199,7 @@ fn is_zero(text: &str) -> bool {
     text.chars().all(|c| matches!(c, '0' | '.' | '-'))
 }
 
-/// With its sign: `+0.9`, `-0.4`, `0.0`.
+/// Formats a value with its sign: `+0.9`, `-0.4`, `0.0`.
 fn signed(value: f64, digits: usize) -> String {
     let text = fixed(value.abs(), digits);
     let sign = match is_zero(&text) {
@@ -208,7 +210,7 @@ fn signed(value: f64, digits: usize) -> String {
     format!("{sign}{text}")
 }
 
-/// What a model of a front costs and brings compared with the unmitigated model.
+/// The price of a model of a front.
 pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
     let split = front.reporting();
     let accuracy = Quantity::accuracy(split);

@@ -1,40 +1,42 @@
-//! Which point is chosen, and how far the nearest is where none can be.
+//! Chooses a model by a rule, or finds the nearest one if no model meets the requirements.
 
 use std::fmt;
 
 use fairfront_core::{Name, counted, grouped, readable, say};
 use fairfront_data::Part;
+use fairfront_model::ModelId;
 use fairfront_pareto::{Values, knee};
 use serde::Serialize;
 
 use super::price::{Price, price};
 use super::{Column, First, FrontColumns, Requirement, Term};
 use crate::Error;
-use crate::setting::{BEST, ID, WEIGHTS};
+use crate::setting::{BEST, MODEL_ID, WEIGHTS};
 
-/// How one point is chosen among those that meet the requirements.
+/// How to choose among the models that meet the requirements.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
-    /// The one that is best in a measure or an objective.
+    /// The best model in a measure or an objective.
     Best(Term),
-    /// The knee of what they make of the front.
+    /// The knee of these models.
     Knee,
-    /// The least weighted sum, all values scaled to [0, 1] over the front, 0 for the best.
+    /// The least weighted sum, with all values scaled to [0, 1] over the front, 0 for the best.
     Weights(Vec<(Term, f64)>),
-    /// The least of the largest losses in what the front was judged by, scaled in the same way.
+    /// The least worst-case regret: the largest loss in any value that the front was judged by,
+    /// scaled in the same way.
     Regret,
-    /// The one with this id, whatever it is like.
-    Id(usize),
+    /// The model with this id.
+    Id(ModelId),
 }
 
-/// A requirement at a point.
+/// A requirement checked for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Miss {
     /// The requirement as written.
     pub requirement: String,
-    /// The column it is about.
+    /// The bounded column.
     pub column: String,
-    /// The value there; `None` where it cannot be given.
+    /// The value for the model; `None` if it is undefined.
     pub value: Option<f64>,
     /// Whether it is met.
     pub met: bool,
@@ -42,14 +44,14 @@ pub struct Miss {
     pub miss: Option<f64>,
 }
 
-/// No point meets all requirements.
+/// The error if no model meets all requirements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unmet {
-    /// Points of the front.
-    pub points: usize,
-    /// The point whose largest miss, each scaled by its column's range over the front, is least.
-    pub nearest: usize,
-    /// All requirements at this point.
+    /// Models of the front.
+    pub models: usize,
+    /// The model whose largest miss, each scaled by its column's range over the front, is least.
+    pub nearest: ModelId,
+    /// All requirements, checked for this model.
     pub misses: Vec<Miss>,
 }
 
@@ -60,12 +62,12 @@ impl fmt::Display for Unmet {
             [_, _] => "both requirements".into(),
             several => format!("all {} requirements", several.len()),
         };
-        let none = match self.points {
-            1 => "the only point does not meet".into(),
-            n => format!("none of {} points meets", grouped(n)),
+        let none = match self.models {
+            1 => "the only model does not meet".into(),
+            n => format!("none of the {} models meets", grouped(n)),
         };
         let nearest = self.nearest;
-        write!(f, "{none} {all}; point {nearest} comes nearest: ")?;
+        write!(f, "{none} {all}; model {nearest} comes nearest: ")?;
         let said = |miss: &Miss| {
             let Miss {
                 requirement,
@@ -81,7 +83,7 @@ impl fmt::Display for Unmet {
                     readable(value),
                     readable(by)
                 ),
-                _ => format!("{column} cannot be given there, which {requirement} needs"),
+                _ => format!("{column} is undefined, so {requirement} is not met"),
             }
         };
         let said: Vec<String> = self.misses.iter().map(said).collect();
@@ -89,41 +91,41 @@ impl fmt::Display for Unmet {
     }
 }
 
-/// The rows that decided, and what was asked of them.
+/// The split on which the model was chosen, and its requirements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
-    /// `validation`, or `train` where there are no validation rows.
+    /// `validation`, or `train` without validation rows.
     pub split: &'static str,
-    /// Points of the front.
-    pub points: usize,
-    /// Points that meet all requirements.
+    /// Models of the front.
+    pub models: usize,
+    /// Models that meet all requirements.
     pub meeting: usize,
-    /// The requirements at the chosen point.
+    /// The requirements, checked for the chosen model.
     pub requirements: Vec<Miss>,
 }
 
-/// A chosen point.
+/// A chosen model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Selection {
     /// Its id.
-    pub id: usize,
-    /// Why this one, in words.
+    pub model_id: ModelId,
+    /// The reason, in words.
     pub reason: String,
-    /// What decided.
+    /// The basis of the choice.
     pub judged: Judged,
-    /// What it costs and brings.
+    /// Its costs and gains.
     pub price: Price,
 }
 
-/// Chooses a point. Of equally good ones it is the one with the better first objective on training rows,
-/// then the one with the smaller id.
+/// Chooses a model. Ties go to the model with the better first objective on training rows, then to
+/// the smaller id.
 pub fn select(
     front: &FrontColumns,
     requirements: &[Requirement],
     rule: &Rule,
 ) -> Result<Selection, Error> {
     if front.is_empty() {
-        return Err(Error::data("the front has no points; fit again"));
+        return Err(Error::data("the front has no models; fit again"));
     }
     let bounds = requirements.iter().map(|r| front.require_column(r));
     let bounds: Vec<Column> = bounds.collect::<Result<_, _>>()?;
@@ -137,33 +139,33 @@ pub fn select(
     if meeting.is_empty() {
         let nearest = nearest(front, &bounds, misses);
         return Err(Error::Unmet(Box::new(Unmet {
-            points: front.len(),
-            nearest,
+            models: front.len(),
+            nearest: ModelId::of_index(nearest),
             misses: misses(nearest),
         })));
     }
     let (id, why) = choose(front, &meeting, rule)?;
     let among = match requirements {
-        [] => format!("of {}", counted(front.len(), "point")),
+        [] => format!("of {}", counted(front.len(), "model")),
         all => {
             let all: Vec<String> = all.iter().map(ToString::to_string).collect();
             format!(
                 "of the {} of {} that meet {}",
                 grouped(meeting.len()),
-                counted(front.len(), "point"),
+                counted(front.len(), "model"),
                 all.join(" and ")
             )
         }
     };
     Ok(Selection {
-        id,
+        model_id: ModelId::of_index(id),
         reason: match rule {
             Rule::Id(_) => why,
             _ => format!("{why}, {among}"),
         },
         judged: Judged {
             split: front.split().name(),
-            points: front.len(),
+            models: front.len(),
             meeting: meeting.len(),
             requirements: misses(id),
         },
@@ -171,20 +173,20 @@ pub fn select(
     })
 }
 
-/// Chooses a model among those that are certified for requirements.
+/// Chooses among the certified models.
 pub(crate) fn select_among(
     front: &FrontColumns,
-    certified: &[usize],
+    certified: &[ModelId],
     requirements: &[String],
     rule: &Rule,
 ) -> Result<Selection, Error> {
     let mut models = front.order();
-    models.retain(|model| certified.contains(model));
+    models.retain(|model| certified.contains(&ModelId::of_index(*model)));
     let (id, why) = choose(front, &models, rule)?;
-    if !certified.contains(&id) {
+    if !certified.contains(&ModelId::of_index(id)) {
         let all = requirements.join(" and ");
         return Err(Error::usage(say![
-            ID.is(id),
+            MODEL_ID.is(ModelId::of_index(id)),
             ": this model is not certified for {all}; choose another rule"
         ]));
     }
@@ -193,11 +195,11 @@ pub(crate) fn select_among(
         n => format!("of the {} certified for", counted(n, "model")),
     };
     Ok(Selection {
-        id,
+        model_id: ModelId::of_index(id),
         reason: format!("{why}, {certified} {}", requirements.join(" and ")),
         judged: Judged {
             split: front.split().name(),
-            points: front.len(),
+            models: front.len(),
             meeting: models.len(),
             requirements: Vec::new(),
         },
@@ -205,7 +207,7 @@ pub(crate) fn select_among(
     })
 }
 
-/// A measure or a requirement that a setting names and that cannot be used.
+/// The error for an unusable measure or requirement in a setting.
 pub(super) fn wrong(setting: Name, text: &impl fmt::Display, problem: &str) -> Error {
     let text = text.to_string();
     Error::usage(say![setting, " {text:?}: {problem}"])
@@ -225,7 +227,7 @@ fn at(requirement: &Requirement, column: &Column, point: usize) -> Miss {
     }
 }
 
-/// The point with the least largest miss; one that has no value misses by more than any that has.
+/// The model with the smallest largest miss; an undefined value counts as an infinite miss.
 fn nearest(front: &FrontColumns, bounds: &[Column], misses: impl Fn(usize) -> Vec<Miss>) -> usize {
     let largest = |point: usize| {
         let scaled = misses(point).into_iter().zip(bounds);
@@ -238,7 +240,7 @@ fn nearest(front: &FrontColumns, bounds: &[Column], misses: impl Fn(usize) -> Ve
     first_least(&front.order(), |point| Some(largest(point))).map_or(0, |(point, _)| point)
 }
 
-/// The first of the points with the least value.
+/// The first model with the least value.
 fn first_least(points: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option<(usize, f64)> {
     let mut best: Option<(usize, f64)> = None;
     for point in points {
@@ -251,15 +253,15 @@ fn first_least(points: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option
     best
 }
 
-/// The point that a rule takes of these, which are in the order of ties, and the rule in words.
+/// Applies a rule to `points`, sorted by the tie-breaking order. Returns the model and the reason.
 fn choose(front: &FrontColumns, points: &[usize], rule: &Rule) -> Result<(usize, String), Error> {
     match rule {
-        Rule::Id(id) if *id < front.len() => Ok((*id, "asked for by its id".into())),
+        Rule::Id(id) if id.index() < front.len() => Ok((id.index(), "chosen by its id".into())),
         Rule::Id(id) => {
-            let last = front.len() - 1;
+            let last = front.len();
             Err(Error::usage(say![
-                ID.is(id),
-                ": there is no such point; the front has ids 0 to {last}"
+                MODEL_ID.is(id),
+                ": the front has no such model; choose one of 1 to {last}"
             ]))
         }
         Rule::Best(term) => best(front, points, term),
@@ -285,7 +287,7 @@ pub(super) fn at_knee(front: &FrontColumns, points: &[usize]) -> Result<(usize, 
     let columns = front.judged_by()?;
     let of_point = |point: &usize| {
         let values = columns.iter().map(|c| c.values[*point]);
-        // Points with an infinite value take no part.
+        // Models with an infinite value are ignored.
         values
             .map(|v| v.unwrap_or(f64::INFINITY))
             .collect::<Vec<_>>()
@@ -336,7 +338,7 @@ fn least_regret(front: &FrontColumns, points: &[usize]) -> Result<(usize, String
     let (id, worst) =
         first_least(points, worst).ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
     let why = format!(
-        "the least worst-case regret, {} of the front's range in any of {}",
+        "the least worst-case regret, at most {} of the front's range in each of {}",
         readable(worst),
         names(&columns)
     );
@@ -353,8 +355,8 @@ fn no_value(columns: &[&Column]) -> Error {
     let others: Vec<&str> = Part::SHOWN.iter().map(|part| part.name()).collect();
     let (names, others) = (names.join(" and "), others.join(", "));
     Error::data(say![
-        "no point to choose from has a value of {names}, which these rows cannot give";
-        "choose by something else";
-        "by a measure on other rows, as in ", BEST.is("train.accuracy"), " ({others})"
+        "no model to choose from has a defined {names} on these rows";
+        "choose by another measure";
+        "choose by a measure on other rows, such as ", BEST.is("train.accuracy"), " ({others})"
     ])
 }

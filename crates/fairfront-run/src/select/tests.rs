@@ -1,12 +1,13 @@
 use fairfront_core::readable;
 use fairfront_data::Ordered;
+use fairfront_model::ModelId;
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
 use crate::{MeasureMeaning, ObjectiveMeaning};
 
-/// What is asked for, as the cases write it.
+/// A request in the case file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
@@ -16,16 +17,16 @@ struct Asked {
     knee: Option<bool>,
     weights: Option<String>,
     regret: Option<bool>,
-    id: Option<usize>,
+    model_id: Option<ModelId>,
 }
 
-/// What comes out.
+/// The expected result.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
-    id: Option<usize>,
+    model_id: Option<ModelId>,
     sentence: Option<String>,
-    nearest: Option<usize>,
+    nearest: Option<ModelId>,
     #[serde(default)]
     misses: Vec<Option<f64>>,
     error: Option<String>,
@@ -39,28 +40,28 @@ struct Case {
     expect: Expected,
 }
 
-/// Where a report opens.
+/// The model at which a report opens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OpeningCase {
     front: String,
-    model: Option<usize>,
+    model_id: Option<ModelId>,
     reason: String,
 }
 
-/// Groups in counts of people.
+/// Sentences about groups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PeopleCase {
     front: String,
-    id: Option<usize>,
+    model_id: Option<ModelId>,
     #[serde(default)]
     attribute: Option<String>,
     groups: Vec<String>,
     sentences: Vec<String>,
 }
 
-/// A front as the cases write it: objectives with their meaning.
+/// A front in the case file: objectives with their meaning.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontCase {
@@ -125,21 +126,23 @@ impl Asked {
                 weights: Some(text),
                 ..
             } => Rule::Weights(weights(text)?),
-            Self { id: Some(id), .. } => Rule::Id(*id),
+            Self {
+                model_id: Some(id), ..
+            } => Rule::Id(*id),
             Self {
                 knee: Some(true), ..
             } => Rule::Knee,
             Self {
                 regret: Some(true), ..
             } => Rule::Regret,
-            _ => panic!("a case names a rule"),
+            _ => panic!("a case must have a rule"),
         };
         select(front, &require, &rule)
     }
 }
 
 #[test]
-fn every_case_comes_out() {
+fn every_case_passes() {
     let cases = cases();
     assert!(cases.cases.len() >= 30);
     let mut wrong = Vec::new();
@@ -149,12 +152,12 @@ fn every_case_comes_out() {
         let found = case.request.of(front);
         let right = match &found {
             Ok(found) => {
-                Some(found.id) == expect.id
+                Some(found.model_id) == expect.model_id
                     && Some(&found.price.sentence) == expect.sentence.as_ref()
             }
             Err(Error::Unmet(unmet)) => {
                 let misses = unmet.misses.iter().map(|miss| miss.miss);
-                // Decimal numbers of the cases are differences of others.
+                // Misses are computed by subtraction, so they match only up to rounding.
                 let near = |(a, b): (Option<f64>, &Option<f64>)| match (a, b) {
                     (Some(a), Some(b)) => (a - b).abs() < 1e-12,
                     (a, b) => a.is_none() && b.is_none(),
@@ -169,7 +172,7 @@ fn every_case_comes_out() {
             }
         };
         if !right {
-            let found = found.map(|found| (found.id, found.price.sentence));
+            let found = found.map(|found| (found.model_id, found.price.sentence));
             wrong.push(format!("{}: {found:?}", case.name));
         }
     }
@@ -181,18 +184,24 @@ fn reports_open_at_models_that_are_measurably_fairer() {
     let cases = cases();
     for case in &cases.openings {
         let found = opening(cases.fronts.get(&case.front).unwrap()).unwrap();
-        let expected = (case.model, case.reason.as_str());
-        assert_eq!((found.model, found.reason.as_str()), expected);
+        let expected = (case.model_id, case.reason.as_str());
+        assert_eq!((found.model_id, found.reason.as_str()), expected);
     }
 }
 
 #[test]
-fn groups_are_counted_in_people() {
+fn group_sentences_count_people() {
     let cases = cases();
     for case in &cases.people {
         let front = cases.fronts.get(&case.front).unwrap();
         let attribute = case.attribute.as_deref().unwrap_or("sex");
-        let found = group_sentences(front, case.id, attribute, &case.groups, "approved = yes");
+        let found = group_sentences(
+            front,
+            case.model_id.map(ModelId::index),
+            attribute,
+            &case.groups,
+            "approved = yes",
+        );
         assert_eq!(found, case.sentences);
     }
 }
@@ -204,12 +213,12 @@ fn noise_needs_intervals_that_all_include_0() {
     let difference = "validation.demographic_parity_difference(sex)";
     assert!(noise.within_noise(difference) && !measured.within_noise(difference));
     assert!(measured.within_noise("validation.equalized_odds_difference(sex)"));
-    // Nothing is known without intervals.
+    // Without intervals, noise is unknown.
     assert!(!noise.within_noise("validation.accuracy"));
 }
 
 #[test]
-fn ends_of_intervals_are_no_suggestions() {
+fn interval_ends_are_not_suggested() {
     let cases = cases();
     let front = cases.fronts.get("measured").unwrap();
     for text in [
@@ -229,11 +238,11 @@ fn ends_of_intervals_are_no_suggestions() {
 }
 
 #[test]
-fn nearest_points_are_said_in_one_line() {
+fn errors_describe_the_nearest_model_in_one_line() {
     let cases = cases();
     let front = cases.fronts.get("five").unwrap();
-    let said = |texts: &[&str]| {
-        let require = texts.iter().map(|text| Requirement::parse(text).unwrap());
+    let error = |strings: &[&str]| {
+        let require = strings.iter().map(|text| Requirement::parse(text).unwrap());
         let rule = Rule::Knee;
         let found = select(front, &require.collect::<Vec<_>>(), &rule);
         let error = found.unwrap_err();
@@ -241,10 +250,10 @@ fn nearest_points_are_said_in_one_line() {
         error.to_string()
     };
     assert_eq!(
-        said(&["accuracy>=0.999"]),
-        "none of 5 points meets accuracy >= 0.999; point 0 comes nearest: validation.accuracy is 0.85 and misses accuracy >= 0.999 by 0.149"
+        error(&["accuracy>=0.999"]),
+        "none of the 5 models meets accuracy >= 0.999; model 1 comes nearest: validation.accuracy is 0.85 and misses accuracy >= 0.999 by 0.149"
     );
-    let both = said(&[
+    let both = error(&[
         "accuracy >= 0.84",
         "test.demographic_parity_difference(sex) < 0.05",
     ]);
@@ -255,7 +264,7 @@ fn nearest_points_are_said_in_one_line() {
     );
 }
 
-/// Fronts with few different values, so that there are ties, and some that cannot be given.
+/// Fronts with few distinct values, so that there are ties, and with some undefined values.
 fn fronts() -> impl Strategy<Value = FrontColumns> {
     let value = prop::option::weighted(0.9, (0..6_u8).prop_map(|v| f64::from(v) / 5.0));
     let columns = move |n: usize| {
@@ -304,7 +313,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
     })
 }
 
-/// How bad a point is by a rule, in a way of its own; `None` where it takes no part.
+/// How bad a model is by a rule, computed independently; `None` if the rule ignores it.
 fn badness(front: &FrontColumns, rule: &Rule, point: usize) -> Option<f64> {
     let column = |name: &str| front.columns.get(name).unwrap();
     let accuracy = column("validation.accuracy");
@@ -335,7 +344,7 @@ fn badness(front: &FrontColumns, rule: &Rule, point: usize) -> Option<f64> {
     }
 }
 
-/// Whether a point is at least as good as another in what the front was judged by, and better in some.
+/// Whether a model dominates another in the columns by which the front was judged.
 fn dominates(front: &FrontColumns, point: usize, other: usize) -> bool {
     let columns = front.judged_by().unwrap();
     let both = columns.iter().map(|c| (c.values[point], c.values[other]));
@@ -346,7 +355,7 @@ fn dominates(front: &FrontColumns, point: usize, other: usize) -> bool {
 
 proptest! {
     #[test]
-    fn no_point_that_meets_the_requirements_is_better(
+    fn no_model_that_meets_the_requirements_is_better(
         front in fronts(),
         bounds in (0..6_u8, 0..6_u8),
         rule in 0..4_usize,
@@ -372,30 +381,30 @@ proptest! {
         let meeting: Vec<usize> = (0..front.len()).filter(|p| meets(*p)).collect();
         match select(&front, &require, &rule) {
             Ok(found) => {
-                prop_assert!(meets(found.id));
+                prop_assert!(meets(found.model_id.index()));
                 prop_assert_eq!(found.judged.meeting, meeting.len());
-                let own = badness(&front, &rule, found.id).unwrap();
+                let own = badness(&front, &rule, found.model_id.index()).unwrap();
                 let loss = |p: usize| value("objective.error_rate", p).unwrap_or(f64::INFINITY);
                 for other in meeting {
                     let Some(others) = badness(&front, &rule, other) else { continue };
-                    // Sums of scaled values are rounded in different ways.
+                    // Sums of scaled values may be rounded differently.
                     prop_assert!(own <= others + 1e-12);
                     if own == others && matches!(rule, Rule::Best(_)) {
-                        let first = (loss(found.id), found.id) <= (loss(other), other);
-                        prop_assert!(first, "{} before {other}", found.id);
+                        let first = (loss(found.model_id.index()), found.model_id.index()) <= (loss(other), other);
+                        prop_assert!(first, "{} before {other}", found.model_id.index());
                     }
                     if rule == Rule::Knee {
-                        prop_assert!(!dominates(&front, other, found.id));
+                        prop_assert!(!dominates(&front, other, found.model_id.index()));
                     }
                 }
                 prop_assert!(!found.price.sentence.contains("NaN"));
             }
             Err(Error::Unmet(unmet)) => {
                 prop_assert!(meeting.is_empty());
-                prop_assert!(unmet.nearest < front.len());
+                prop_assert!(unmet.nearest.index() < front.len());
                 prop_assert!(unmet.misses.iter().any(|miss| !miss.met));
             }
-            // Only where no point that meets the requirements has a value to choose by.
+            // Only if no model that meets the requirements has a value to choose by.
             Err(Error::Model(_)) => {
                 let known = meeting.iter().filter(|p| badness(&front, &rule, **p).is_some());
                 prop_assert!(rule == Rule::Knee || known.count() == 0);
@@ -406,7 +415,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_are_written_for_people() {
+fn numbers_are_readable() {
     let read = [0.8, 0.847_31, 1e-17, 0.000_012_5, 12_345.6].map(readable);
     assert_eq!(read, ["0.8", "0.8473", "0", "0.0000125", "12346"]);
 }

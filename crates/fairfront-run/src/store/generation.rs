@@ -1,4 +1,4 @@
-//! Generations of a state: folders `generation-000012`, each there whole or not at all.
+//! Generations of a state: folders such as `generation-000012`, each complete or absent.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result as IoResult};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fairfront_core::{grouped, hex};
-use fairfront_data::Notice;
+use fairfront_data::Diagnostic;
 use fairfront_model::file::{make_folder, names_in, remove, sync_folder, write_through};
 use sha2::{Digest, Sha256};
 
@@ -17,7 +17,7 @@ use crate::place::committed;
 /// The file with the checksums of all others, as `sha256sum` writes and checks it.
 const SUMS: &str = "SHA256SUMS";
 const PREFIX: &str = "generation-";
-/// The link to the newest generation and the one about to take its place.
+/// The link to the newest generation, and the one about to replace it.
 const LINK: &str = "current";
 const NEW_LINK: &str = ".fairfront-new-current";
 
@@ -27,54 +27,55 @@ pub struct Generations {
     folder: PathBuf,
 }
 
-/// The newest sound generation.
+/// The newest intact generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Its number.
     pub number: u64,
     /// Its folder.
     pub path: PathBuf,
-    /// Newer ones that do not count, the newest first.
+    /// Newer generations that are corrupted, the newest first.
     pub damaged: Vec<Damaged>,
 }
 
-/// A generation that is not what was committed.
+/// A generation that differs from the committed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damaged {
     /// Its folder.
     pub path: PathBuf,
-    /// Which file, and what is wrong with it.
+    /// The file and its problem.
     pub reason: String,
 }
 
 impl Generations {
-    /// The generations in a folder, which must be there.
+    /// The generations in a folder, which must exist.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         match folder.is_dir() {
             true => Ok(Self {
                 folder: folder.to_path_buf(),
             }),
-            false => Err(Error::file(folder, "there is no such folder")),
+            false => Err(Error::file(folder, "the folder does not exist")),
         }
     }
 
-    /// The newest generation that is what was committed: all files that its checksums list, none
-    /// besides, every one as it was. `None` where nothing was ever committed; where generations are
-    /// there and none is sound, an error names them all.
+    /// The newest intact generation: it has exactly the files that its checksums list, all of them
+    /// unchanged. `None` if nothing was ever committed. If there are generations but none is
+    /// intact, the error names them all.
     pub fn newest(&self) -> Result<Option<Found>, Error> {
         newest(&self.folder)
     }
 
-    /// Commits a generation and returns its folder. Until the last step, one rename, nothing of it is
-    /// seen; afterwards it is there whole, whatever happens. If anything fails, the earlier generations
-    /// are as they were. A damaged generation of this number is moved aside; a sound one is an error.
+    /// Commits a generation and returns its folder. The last step is a single rename: before it,
+    /// the generation is invisible; after it, it is complete. If anything fails, the earlier
+    /// generations stay unchanged. A corrupted generation with this number is moved aside; an
+    /// intact one is an error.
     pub fn commit(&self, number: u64, files: &[(&str, &[u8])]) -> Result<PathBuf, Error> {
         let new = self.begin(number)?;
         let written = self
             .fill(&new, number, files)
             .and_then(|()| self.publish(&new, number));
         if written.is_err() {
-            // Best effort: what is left over is removed next time.
+            // Best effort: remaining files are removed next time.
             let _ = remove(&new);
         }
         let place = written?;
@@ -82,7 +83,7 @@ impl Generations {
         Ok(place)
     }
 
-    /// First step of a commit: an empty hidden folder.
+    /// First step of a commit: creates an empty hidden folder.
     pub(super) fn begin(&self, number: u64) -> Result<PathBuf, Error> {
         let new = self.folder.join(format!("{NEW}{number:06}"));
         let made = remove(&new).and_then(|()| make_folder(&new));
@@ -90,7 +91,7 @@ impl Generations {
         Ok(new)
     }
 
-    /// Second step: all files, their checksums last.
+    /// Second step: writes all files, their checksums last.
     pub(super) fn fill(
         &self,
         new: &Path,
@@ -100,7 +101,7 @@ impl Generations {
         let place = self.place(number);
         for (index, (name, bytes)) in files.iter().enumerate() {
             if !is_plain(name) || files[..index].iter().any(|(other, _)| other == name) {
-                let problem = format!("a generation cannot hold a file named {name:?} here");
+                let problem = format!("a generation cannot contain a file named {name:?}");
                 return Err(Error::file(&place, problem));
             }
             write_through(&new.join(name), bytes).map_err(|e| unwritten(&place.join(name), &e))?;
@@ -111,7 +112,7 @@ impl Generations {
         sync_folder(new).map_err(|e| unwritten(&place, &e))
     }
 
-    /// Third step, the one that counts: the hidden folder gets its name.
+    /// Third step, the commit itself: renames the hidden folder.
     pub(super) fn publish(&self, new: &Path, number: u64) -> Result<PathBuf, Error> {
         let place = self.place(number);
         let failed = |e: std::io::Error| unwritten(&place, &e);
@@ -119,7 +120,7 @@ impl Generations {
             if check(&place)?.is_none() {
                 return Err(Error::file(
                     &place,
-                    "this generation is committed already; nothing was changed",
+                    "this generation is already committed; nothing was changed",
                 ));
             }
             move_aside(&place).map_err(failed)?;
@@ -129,7 +130,7 @@ impl Generations {
         Ok(place)
     }
 
-    /// Last step, a convenience for people; nothing relies on it, so that it may fail.
+    /// Last step, a convenience for users. Nothing relies on it, so it may fail.
     pub(super) fn link(&self, number: u64) {
         #[cfg(unix)]
         {
@@ -146,8 +147,8 @@ impl Generations {
         let _ = (number, LINK, NEW_LINK);
     }
 
-    /// Moves damaged generations to names that do not count (`generation-000012.damaged`) and returns
-    /// these.
+    /// Renames corrupted generations so that they are ignored (`generation-000012.damaged`), and
+    /// returns the new paths.
     pub fn set_aside(&self, damaged: &[Damaged]) -> Result<Vec<PathBuf>, Error> {
         let aside = |d: &Damaged| {
             let path = self.folder.join(d.path.file_name().unwrap_or_default());
@@ -156,11 +157,12 @@ impl Generations {
         damaged.iter().map(aside).collect()
     }
 
-    /// Removes the generations before `newest - 1` and what unfinished commits left. What was set aside
-    /// stays. A generation gets a hidden name first, so that a reader sees it whole or not at all.
+    /// Removes the generations before `newest - 1` and the remains of unfinished commits, but not
+    /// generations that were set aside. A generation first gets a hidden name, so that a reader
+    /// sees it complete or not at all.
     pub fn prune(&self, newest: u64) -> Result<(), Error> {
         let failed = |path: &Path, e: &std::io::Error| {
-            let problem = format!("what is no longer needed cannot be removed ({})", e.kind());
+            let problem = format!("old generations cannot be removed ({})", e.kind());
             Error::file(path, problem)
         };
         let names = names_in(&self.folder).map_err(|e| failed(&self.folder, &e))?;
@@ -180,13 +182,13 @@ impl Generations {
         Ok(())
     }
 
-    /// Whether a generation is there and is what was committed.
+    /// Whether a generation exists and is intact.
     pub fn is_sound(&self, number: u64) -> bool {
         let place = self.place(number);
         place.is_dir() && matches!(check(&place), Ok(None))
     }
 
-    /// The folder of a generation, whether it is there or not.
+    /// The folder of a generation, which may not exist.
     pub fn place(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{PREFIX}{number:06}"))
     }
@@ -209,9 +211,9 @@ fn newest(folder: &Path) -> Result<Option<Found>, Error> {
     if damaged.is_empty() {
         return Ok(None);
     }
-    let all: Vec<String> = damaged.iter().map(Damaged::said).collect();
+    let all: Vec<String> = damaged.iter().map(Damaged::problem).collect();
     let problem = format!(
-        "no generation of this state is sound: {}; put one back from a copy, or start anew in \
+        "no generation of this state is intact: {}; restore one from a copy, or start again in \
          another folder",
         all.join("; ")
     );
@@ -219,13 +221,13 @@ fn newest(folder: &Path) -> Result<Option<Found>, Error> {
 }
 
 impl Damaged {
-    fn said(&self) -> String {
+    fn problem(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        format!("{name} is damaged ({})", self.reason)
+        format!("{name} is corrupted ({})", self.reason)
     }
 }
 
-/// All generations, sound or not, the newest first.
+/// All generations, intact or not, the newest first.
 fn listed(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     let names = names_in(folder).map_err(|e| Error::file(folder, e))?;
     let numbered = |name: &String| Some((number_in(name, PREFIX, "")?, folder.join(name)));
@@ -235,12 +237,12 @@ fn listed(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     Ok(found)
 }
 
-/// Name and content of the file with the checksums of the others among these.
+/// Name and content of the file with the checksums of these files.
 pub fn sums_of(files: &[(&str, &[u8])]) -> (&'static str, Vec<u8>) {
     (SUMS, render(&Sum::of(files)).into_bytes())
 }
 
-/// What is known of a file.
+/// Name, size and checksum of a file.
 struct Sum {
     name: String,
     bytes: u64,
@@ -261,20 +263,20 @@ impl Sum {
     }
 }
 
-/// The checksums as `sha256sum --check` takes them. The sizes stand in comments, which it skips: they
-/// tell a file that was cut from one that was changed.
+/// The checksums in the format of `sha256sum --check`. The sizes are in comments, which it skips;
+/// they distinguish a truncated file from a changed one.
 fn render(sums: &[Sum]) -> String {
     let line = |s: &Sum| format!("# {} bytes\n{}  {}\n", s.bytes, s.sha256, s.name);
     sums.iter().map(line).collect()
 }
 
-/// Whether a generation can hold a file of this name.
+/// Whether a generation can contain a file with this name.
 fn is_plain(name: &str) -> bool {
     let is_odd = |c: char| matches!(c, '/' | '\\') || c.is_control();
     !name.is_empty() && name != SUMS && !name.starts_with('.') && !name.contains(is_odd)
 }
 
-/// Reads what [`render`] wrote, and nothing else: all of it must come out again.
+/// Parses the output of [`render`] and nothing else: rendering the result must give the same text.
 fn parse(text: &str) -> Option<Vec<Sum>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut sums = Vec::new();
@@ -299,20 +301,21 @@ fn parse(text: &str) -> Option<Vec<Sum>> {
     (ordered && render(&sums) == text).then_some(sums)
 }
 
-/// What is wrong with a generation, where something is. What may be right and only cannot be read now
-/// (rights, no memory) is an error: nobody should go back to an older state for that.
+/// The problem of a corrupted generation; `None` if it is intact. A generation that may be intact
+/// but cannot be read now (permissions, no memory) is an error, so that fairfront does not fall
+/// back to an older state.
 fn check(path: &Path) -> Result<Option<String>, Error> {
     let damage = |name: &str, e: std::io::Error| match e.kind() {
         ErrorKind::NotFound => Ok(Some(format!("{name} is missing"))),
-        // EIO, EBADMSG, EUCLEAN: what the disk gives is not what it was given.
+        // EIO, EBADMSG, EUCLEAN: the disk does not return the bytes that were written.
         _ if matches!(e.raw_os_error(), Some(5 | 74 | 117)) => {
             Ok(Some(format!("{name} cannot be read: {e}")))
         }
         ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
-            Ok(Some(format!("{name} is no file")))
+            Ok(Some(format!("{name} is not a file")))
         }
         kind => {
-            let problem = format!("it cannot be read ({kind}); see to that and try again");
+            let problem = format!("cannot be read ({kind}); fix this and try again");
             Err(Error::file(&path.join(name), problem))
         }
     };
@@ -328,7 +331,7 @@ fn check(path: &Path) -> Result<Option<String>, Error> {
         Err(e) => return damage(SUMS, e),
     };
     let Some(sums) = parse(&text).filter(|sums| !sums.is_empty()) else {
-        return Ok(Some(format!("{SUMS} is not what was written")));
+        return Ok(Some(format!("{SUMS} was changed")));
     };
     for sum in &sums {
         let file = path.join(&sum.name);
@@ -345,7 +348,7 @@ fn check(path: &Path) -> Result<Option<String>, Error> {
         match bytes.cmp(&sum.bytes) {
             _ if sha256 == sum.sha256 && bytes == sum.bytes => {}
             std::cmp::Ordering::Equal => {
-                return Ok(Some(format!("{name} has another checksum")));
+                return Ok(Some(format!("{name} has a different checksum")));
             }
             order => {
                 let how = match order.is_lt() {
@@ -354,17 +357,17 @@ fn check(path: &Path) -> Result<Option<String>, Error> {
                 };
                 let (found, sum) = (of(bytes), of(sum.bytes));
                 return Ok(Some(format!(
-                    "{name} is {how} than it was: {found} instead of {sum} bytes"
+                    "{name} is {how} than before: {found} instead of {sum} bytes"
                 )));
             }
         }
     }
     let known = |name: &String| name == SUMS || sums.iter().any(|sum| sum.name == *name);
     let extra = names.iter().find(|name| !known(name));
-    Ok(extra.map(|name| format!("{name} does not belong to it")))
+    Ok(extra.map(|name| format!("{name} does not belong to this generation")))
 }
 
-/// Size and checksum of a file, without holding it in memory.
+/// Size and checksum of a file, without reading it into memory at once.
 fn hash(path: &Path) -> IoResult<(u64, String)> {
     let mut file = File::open(path)?;
     let (mut hasher, mut bytes) = (Sha256::new(), 0);
@@ -382,76 +385,75 @@ fn hash(path: &Path) -> IoResult<(u64, String)> {
     }
 }
 
-/// Where a run or the newest one of a state is.
+/// The location of a run, or of the newest run of a state.
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     /// The folder with the files.
     pub(crate) path: PathBuf,
-    /// What to know about newer generations that are damaged.
-    pub(crate) notices: Vec<Notice>,
+    /// Warnings about newer generations that are corrupted.
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Whether a folder is a state: it holds generations, or a lock and no run yet.
+/// Whether a folder is a state: it contains generations, or a lock and no run yet.
 pub fn is_state(folder: &Path) -> bool {
     listed(folder).is_ok_and(|found| !found.is_empty())
         || folder.join("lock").is_file() && !folder.join("run.json").exists()
 }
 
-/// The folder to read from: of a state its newest sound generation, otherwise the folder itself or the
-/// run that is committed in it. Takes
-/// no lock and writes nothing. A writer may remove the generation at any moment: read by means of
-/// [`read_stable`].
+/// The folder to read from: the newest intact generation of a state; otherwise the folder itself or
+/// the run committed in it. Takes no lock and writes nothing. A writer may remove the generation at
+/// any moment, so use [`read_stable`] to read.
 pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
     let patience = Patience::new();
     loop {
         if !folder.is_dir() || !is_state(folder) {
             return Ok(Resolved {
                 path: committed(folder).unwrap_or_else(|| folder.to_path_buf()),
-                notices: Vec::new(),
+                diagnostics: Vec::new(),
             });
         }
         let before = listed(folder)?;
         match newest(folder) {
             Ok(Some(found)) if found.damaged.iter().all(|d| d.path.exists()) => {
-                let notice = |d: &Damaged| {
+                let diagnostic = |d: &Damaged| {
                     let name = found.path.file_name().unwrap_or_default();
-                    Notice::warning(format!(
+                    Diagnostic::warning(format!(
                         "{} in {}; {} is read instead",
-                        d.said(),
+                        d.problem(),
                         folder.display(),
                         name.to_string_lossy()
                     ))
                 };
                 return Ok(Resolved {
-                    notices: found.damaged.iter().map(notice).collect(),
+                    diagnostics: found.damaged.iter().map(diagnostic).collect(),
                     path: found.path,
                 });
             }
             Ok(None) if before.is_empty() => {
-                let problem = "nothing is complete here yet; run the command that writes this \
-                               state to its first commit";
+                let problem = "this state has no complete generation yet; run the command that \
+                               writes it until its first commit";
                 return Err(Error::file(folder, problem));
             }
             Err(error) if listed(folder)? == before => return Err(error),
-            // While these were looked at, a writer went on.
+            // A writer made changes during the check.
             Ok(_) | Err(_) => {}
         }
         patience.wait(folder)?;
     }
 }
 
-/// Reads from a run folder or from the newest sound generation of a state; again if a writer replaced that
-/// run or removed that generation meanwhile. The result is read from one run, and comes with what to know
-/// about damaged generations.
+/// Reads from a run folder or from the newest intact generation of a state, again if a writer
+/// replaced that run or removed that generation meanwhile. The result comes from a single run; the
+/// diagnostics warn about corrupted generations.
 pub(crate) fn read_stable<T>(
     folder: &Path,
     mut read: impl FnMut(&Path) -> Result<T, Error>,
-) -> Result<(T, Vec<Notice>), Error> {
+) -> Result<(T, Vec<Diagnostic>), Error> {
     let patience = Patience::new();
     loop {
         let resolved = resolve(folder)?;
         let path = &resolved.path;
-        // Each run has a `run.json` of its own, and a run that replaces another is committed beforehand.
+        // Each run has its own `run.json`, and a run that replaces another is committed first.
         let before = std::fs::read(path.join("run.json")).ok();
         let result = read(path);
         let is_steady = match path == folder {
@@ -459,13 +461,13 @@ pub(crate) fn read_stable<T>(
             false => path.exists(),
         };
         if is_steady && std::fs::read(path.join("run.json")).ok() == before {
-            return Ok((result?, resolved.notices));
+            return Ok((result?, resolved.diagnostics));
         }
         patience.wait(folder)?;
     }
 }
 
-/// How long a reader tries to keep up with a writer.
+/// Limits how long a reader tries to keep up with a writer.
 struct Patience {
     since: Instant,
 }
@@ -480,7 +482,7 @@ impl Patience {
     fn wait(&self, folder: &Path) -> Result<(), Error> {
         if self.since.elapsed() > Duration::from_secs(60) {
             let problem =
-                "a process changes this state faster than it can be read; try again later";
+                "another process changes this state faster than it can be read; try again later";
             return Err(Error::file(folder, problem));
         }
         std::thread::sleep(Duration::from_millis(1));

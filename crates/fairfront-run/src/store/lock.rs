@@ -1,4 +1,4 @@
-//! One writer at a time.
+//! Locks that allow one writer at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -10,29 +10,29 @@ use fairfront_model::file::{HIDDEN, make_folder};
 use super::unwritten;
 use crate::Error;
 
-/// How often a lock that is held is tried again, for a second in all.
+/// Number of attempts to take a lock that another process holds, for one second in total.
 const PATIENCE: usize = 20;
-/// Between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest wait for a process that puts a run into a folder.
+/// The longest wait for a process that writes a run into a folder.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The right to write in a folder, held until it is dropped or the process ends, however it ends.
+/// The right to write in a folder, held until it is dropped or the process ends for any reason.
 #[derive(Debug)]
 pub struct Lock {
-    /// Closing it gives the lock back.
+    /// Closing the file releases the lock.
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock of a folder, a file `lock` in it, and makes the folder where there is none. A file left over from a
-    /// process that was killed is no obstacle: the system takes its lock away, and the file alone says
-    /// nothing.
+    /// Takes the lock of a folder, a file `lock` in it, and creates the folder if necessary. A file
+    /// left by a killed process does not matter: the operating system releases the lock, and the
+    /// file's presence alone does not mean that the folder is locked.
     pub fn take(folder: &Path) -> Result<Self, Error> {
         make_folder(folder).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Error::file(
                 folder,
-                "this is there and is not a folder; name another place",
+                "already exists and is not a folder; choose another path",
             ),
             _ => unwritten(folder, &e),
         })?;
@@ -42,7 +42,7 @@ impl Lock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
         let mut file = options.open(&path).map_err(|e| unwritten(&path, &e))?;
-        // A process that was just killed may not be gone yet.
+        // A process that was just killed may not have ended yet.
         let mut locked = file.try_lock();
         for _ in 0..PATIENCE {
             if !matches!(locked, Err(TryLockError::WouldBlock)) {
@@ -55,26 +55,26 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let problem = format!(
-                    "another process works here{}; wait for it or stop it",
+                    "another process is using this folder{}; wait for it or stop it",
                     holder(&path)
                 );
                 return Err(Error::file(folder, problem));
             }
             Err(TryLockError::Error(e)) => {
-                let problem = format!("files cannot be locked here ({e}); name a local folder");
+                let problem = format!("files cannot be locked here ({e}); choose a local folder");
                 return Err(Error::file(&path, problem));
             }
         }
-        // For people and for the message above; the lock itself does not need it.
-        let said = file
+        // For users and for the message above; the lock itself does not need it.
+        let written = file
             .set_len(0)
             .and_then(|()| writeln!(file, "{}", std::process::id()));
-        said.map_err(|e| unwritten(&path, &e))?;
+        written.map_err(|e| unwritten(&path, &e))?;
         Ok(Self { _file: file })
     }
 }
 
-/// Who holds the lock, where the file says it.
+/// The process that holds the lock, if the file names it.
 fn holder(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     match text.trim().parse::<u32>() {
@@ -83,18 +83,18 @@ fn holder(path: &Path) -> String {
     }
 }
 
-/// The right to put a run into a folder, held by one process at a time for as long as that takes: a file
-/// `.fairfront-lock`, which goes when this is dropped.
+/// The right to write a run into a folder, held by one process at a time while it writes: a file
+/// `.fairfront-lock`, which is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     path: PathBuf,
     file: File,
-    /// Whether the file system has locks; if not, it is up to the caller to run one command at a time.
+    /// Whether the file system supports locks; if not, users must run one command at a time.
     pub(crate) is_exclusive: bool,
 }
 
 impl RunLock {
-    /// Takes the lock of a folder that exists, waiting for a process that holds it.
+    /// Takes the lock of an existing folder; waits for a process that holds it.
     pub(crate) fn take(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(format!("{HIDDEN}lock"));
         let failed = |e: std::io::Error| unwritten(folder, &e);
@@ -111,11 +111,12 @@ impl RunLock {
                     continue;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let problem = "another process writes a run here; wait for it or stop it";
+                    let problem = "another process is writing a run to this folder; wait for it \
+                                   or stop it";
                     return Err(Error::file(folder, problem));
                 }
             };
-            // The process that held it may have removed it.
+            // The process that held the lock may have removed the file.
             if is_same(&path, &file).map_err(failed)? {
                 return Ok(Self {
                     path,
@@ -129,13 +130,14 @@ impl RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // Before it is given back, so that a process that waits for it sees that it is gone.
+        // Remove the file before the lock is released, so that a waiting process sees that it is
+        // gone.
         let _ = std::fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }
 }
 
-/// Whether a path is still the file that was opened by it.
+/// Whether a path still leads to the opened file.
 fn is_same(path: &Path, file: &File) -> std::io::Result<bool> {
     #[cfg(unix)]
     {

@@ -1,8 +1,9 @@
-//! What long work keeps on disk so that a kill at any moment loses nothing.
+//! Crash-safe state on disk: a kill at any moment loses nothing that was committed.
 //!
-//! A state is a folder that one process at a time writes ([`Lock`]). What is committed is in
-//! generations, each there whole or not at all ([`Generations`]). Readers take no lock and write nothing
-//! (`resolve`, `read_stable`). Checkpoints of a fit are such states, and so is the folder of a stream.
+//! A state is a folder that one process at a time writes ([`Lock`]). Committed data is in
+//! generations, each complete or absent ([`Generations`]). Readers take no lock and write nothing
+//! (`resolve`, `read_stable`). The checkpoints of a fit are such a state, and so is the folder of a
+//! stream.
 
 mod generation;
 mod lock;
@@ -21,18 +22,18 @@ pub(crate) use lock::RunLock;
 
 use crate::Error;
 
-/// The beginning of names that are not committed yet; removed if a kill left them over.
+/// Prefix of files and folders that are not committed yet; those that a kill left are removed.
 pub const NEW: &str = ".fairfront-new-";
-/// The beginning of names that are about to be removed.
+/// Prefix of files and folders that are about to be removed.
 const OLD: &str = ".fairfront-old-";
 
-/// What to do about a file of a state that could not be written. What was committed before is still there.
+/// The error about a file of a state that cannot be written. Committed data is not affected.
 pub fn unwritten(path: &Path, error: &IoError) -> Error {
-    Error::file(path, unwritable(error) + ", nothing is lost")
+    Error::file(path, unwritable(error) + " (nothing is lost)")
 }
 
-/// Writes a file whole or not at all, for the process that holds the lock of the state. A file there is
-/// replaced.
+/// Writes a file atomically and replaces an existing one; the caller must hold the lock of the
+/// state.
 pub fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!("{NEW}{name}"));
@@ -42,14 +43,14 @@ pub fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
     sync_folder(parent_of(path))
 }
 
-/// The number in a name such as `000012.log`, where it is written as it would be here.
+/// The number in a name such as `000012.log`, if the digits are padded as fairfront writes them.
 pub fn number_in(name: &str, before: &str, after: &str) -> Option<u64> {
     let digits = name.strip_prefix(before)?.strip_suffix(after)?;
     let number: u64 = digits.parse().ok()?;
     (digits == format!("{number:06}")).then_some(number)
 }
 
-/// Gives a path another name beside it that nothing has: `NAME.damaged`, `NAME.damaged-2`, …
+/// Renames a path to the first unused name among `NAME.damaged`, `NAME.damaged-2`, …
 fn move_aside(path: &Path) -> IoResult<std::path::PathBuf> {
     let to = free_beside(path);
     std::fs::rename(path, &to)?;
@@ -57,7 +58,7 @@ fn move_aside(path: &Path) -> IoResult<std::path::PathBuf> {
     Ok(to)
 }
 
-/// The first name among `NAME.damaged`, `NAME.damaged-2`, … that nothing has.
+/// The first unused name among `NAME.damaged`, `NAME.damaged-2`, …
 pub fn free_beside(path: &Path) -> std::path::PathBuf {
     let mut number = 1;
     loop {

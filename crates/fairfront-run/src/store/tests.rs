@@ -1,4 +1,4 @@
-//! The store under kills, damage, full disks and crowds.
+//! Tests the store with killed processes, corrupted files and concurrent readers.
 
 mod state;
 
@@ -42,7 +42,7 @@ fn commit(of: &Generations, n: u64) {
     of.commit(n, &borrowed(&files(n))).expect("a commit");
 }
 
-/// All that is below a folder, links as where they lead.
+/// Everything below a folder; the content of a link is its target.
 fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for name in names_in(folder).expect("names") {
@@ -62,7 +62,7 @@ fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Puts such a tree elsewhere.
+/// Writes such a tree into a folder.
 fn plant(tree: &BTreeMap<String, Vec<u8>>, folder: &Path) {
     for (name, bytes) in tree {
         let path = folder.join(name);
@@ -93,7 +93,7 @@ fn two() -> TempDir {
 }
 
 #[test]
-fn a_commit_can_be_read_and_checked_by_others() {
+fn a_commit_can_be_read_and_checked_by_other_programs() {
     let at = folder();
     let of = Generations::open(at.path()).expect("a folder");
     assert_eq!(of.newest().expect("nothing wrong"), None);
@@ -113,7 +113,7 @@ fn a_commit_can_be_read_and_checked_by_others() {
         assert_eq!(mode(&found.path) & 0o7022, 0);
         assert_eq!(mode(&found.path.join("run.json")) & 0o7133, 0);
     }
-    // The program that the format is of.
+    // The program that defines the format.
     if let Ok(done) = Command::new("sha256sum")
         .args(["--check", "--strict", "SHA256SUMS"])
         .current_dir(&found.path)
@@ -134,7 +134,7 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
         of.prune(3).expect("pruned");
         tree(at.path())
     };
-    // What the disk may hold when the process is killed, and which generation counts then.
+    // Possible disk contents after a kill, and the generation that is then the newest.
     let mut moments = vec![(tree(start.path()), 2)];
     let of = Generations::open(start.path()).expect("a folder");
     let new = of.begin(3).expect("begun");
@@ -148,7 +148,7 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
     assert_eq!(hidden.len(), 6, "{hidden:?}");
     for name in hidden.iter().skip(1) {
         for share in [0, 1, 2] {
-            // Files are written in any order for all one knows; any may be cut or missing.
+            // Files may reach the disk in any order; any of them may be truncated or missing.
             let mut torn = filled.clone();
             let bytes = torn.get_mut(*name).expect("there");
             bytes.truncate(bytes.len() * share / 2);
@@ -163,7 +163,7 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
     of.link(3);
     let linked = tree(start.path());
     moments.push((linked.clone(), 3));
-    // Half pruned: hidden already, not all files removed.
+    // Half pruned: already hidden, but not all files removed.
     let mut half = linked.clone();
     for (name, bytes) in linked {
         if let Some(rest) = name.strip_prefix("generation-000001") {
@@ -196,7 +196,7 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
 }
 
 #[test]
-fn damage_is_named_and_set_aside() {
+fn corrupted_generations_are_reported_and_set_aside() {
     let at = two();
     let of = Generations::open(at.path()).expect("a folder");
     let two = at.path().join("generation-000002");
@@ -204,9 +204,9 @@ fn damage_is_named_and_set_aside() {
         let found = of.newest().expect("sound").expect("one");
         assert_eq!((found.number, found.damaged.len()), (1, 1));
         assert_eq!(found.damaged[0].path, two);
-        let notices = resolve(at.path()).expect("sound").notices;
+        let diagnostics = resolve(at.path()).expect("sound").diagnostics;
         assert!(
-            notices[0]
+            diagnostics[0]
                 .message
                 .to_string()
                 .contains(&found.damaged[0].reason)
@@ -218,28 +218,28 @@ fn damage_is_named_and_set_aside() {
     std::fs::write(&front, &bytes[..100]).expect("cut");
     assert_eq!(
         reason(&of),
-        "front.parquet is shorter than it was: 100 instead of 900 bytes"
+        "front.parquet is shorter than before: 100 instead of 900 bytes"
     );
     std::fs::write(&front, vec![0; 900]).expect("changed");
-    assert_eq!(reason(&of), "front.parquet has another checksum");
+    assert_eq!(reason(&of), "front.parquet has a different checksum");
     std::fs::remove_file(&front).expect("removed");
     assert_eq!(reason(&of), "front.parquet is missing");
     std::fs::create_dir(&front).expect("a folder");
-    assert_eq!(reason(&of), "front.parquet is no file");
+    assert_eq!(reason(&of), "front.parquet is not a file");
     std::fs::remove_dir(&front).expect("removed");
     std::fs::write(&front, &bytes).expect("put back");
     assert_eq!(of.newest().expect("sound").expect("one").number, 2);
-    // What is sound is never replaced.
-    let again = of.commit(2, &[("other", b"1")]).expect_err("there already");
-    assert!(again.to_string().contains("committed already"), "{again}");
+    // An intact generation is never replaced.
+    let again = of.commit(2, &[("other", b"1")]).expect_err("it exists");
+    assert!(again.to_string().contains("already committed"), "{again}");
     std::fs::write(two.join("note.txt"), "mine").expect("a file");
-    assert_eq!(reason(&of), "note.txt does not belong to it");
+    assert_eq!(reason(&of), "note.txt does not belong to this generation");
 
     let found = of.newest().expect("sound").expect("one");
     let aside = of.set_aside(&found.damaged).expect("set aside");
     assert_eq!(aside, [at.path().join("generation-000002.damaged")]);
     assert_eq!(of.newest().expect("sound").expect("one").damaged, []);
-    // Damage that nobody set aside makes room for the commit.
+    // A commit moves a corrupted generation with its number aside.
     std::fs::create_dir(&two).expect("a folder");
     commit(&of, 2);
     assert!(at.path().join("generation-000002.damaged-2").is_dir());
@@ -255,7 +255,7 @@ fn damage_is_named_and_set_aside() {
 }
 
 #[test]
-fn where_nothing_is_sound_all_are_named() {
+fn if_no_generation_is_intact_the_error_names_all() {
     let at = two();
     for n in [1, 2] {
         let sums = at.path().join(format!("generation-00000{n}/SHA256SUMS"));
@@ -267,8 +267,8 @@ fn where_nothing_is_sound_all_are_named() {
         of.newest().expect_err("damaged").to_string(),
         resolve(at.path()).expect_err("damaged").to_string(),
     ] {
-        assert!(error.contains("generation-000002 is damaged"), "{error}");
-        assert!(error.contains("generation-000001 is damaged"), "{error}");
+        assert!(error.contains("generation-000002 is corrupted"), "{error}");
+        assert!(error.contains("generation-000001 is corrupted"), "{error}");
         assert!(!error.contains('\n'));
     }
     assert!(tree(at.path()) == before);
@@ -300,8 +300,8 @@ proptest! {
         let found = of.newest().expect("the one before").expect("one");
         prop_assert_eq!(found.number, 1);
         prop_assert_eq!(found.damaged.len(), 1);
-        let said = name == "SHA256SUMS" || found.damaged[0].reason.contains(name.as_str());
-        prop_assert!(said, "{} {}", name, found.damaged[0].reason);
+        let named = name == "SHA256SUMS" || found.damaged[0].reason.contains(name.as_str());
+        prop_assert!(named, "{} {}", name, found.damaged[0].reason);
         prop_assert_eq!(resolve(state.path()).expect("sound").path, found.path);
     }
 }
@@ -326,8 +326,8 @@ fn readers_keep_up_with_a_writer() {
                 scope.spawn(|| {
                     let (mut newest, mut reads) = (0, 0);
                     while !done.load(Ordering::Relaxed) {
-                        let (found, notices) = read_stable(at.path(), read).expect("readable");
-                        assert!(notices.is_empty(), "{notices:?}");
+                        let (found, diagnostics) = read_stable(at.path(), read).expect("readable");
+                        assert!(diagnostics.is_empty(), "{diagnostics:?}");
                         let text = String::from_utf8_lossy(&found[0]);
                         let n = text.trim_matches(|c: char| !c.is_ascii_digit());
                         let n: u64 = n.parse().expect("a number");
@@ -341,7 +341,7 @@ fn readers_keep_up_with_a_writer() {
             })
             .collect();
         let writer = scope.spawn(|| {
-            // Readers end also where this fails.
+            // Readers end even if this fails.
             let _end = End(&done);
             let of = Generations::open(at.path()).expect("a folder");
             for n in 3..=202 {

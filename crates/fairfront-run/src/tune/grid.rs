@@ -1,4 +1,4 @@
-//! Which combinations of settings are tried.
+//! Combinations of settings to try.
 
 use std::collections::BTreeSet;
 
@@ -10,46 +10,48 @@ use serde::Serialize;
 use crate::setting::{self, MOST, PRESET, SET, TRY};
 use crate::{Ask, Error};
 
-/// The setting that is no solver's own: the penalty of the loss, a number or `auto`.
+/// The setting that does not belong to a solver: the penalty of the loss, a number or `auto`.
 pub(super) const PENALTY: &str = "penalty";
 
-/// The penalty that a fit would choose, and three that span the usual range.
+/// The penalty that a fit would choose, and three values that span the usual range.
 const PENALTIES: &str = "penalty=auto,0.0001,0.001,0.01";
 
-/// Combinations that one search runs, at most.
+/// The largest number of combinations that one search runs.
 pub const MOST_RUNS: usize = 10_000;
 
-/// A setting with the values that are tried.
+/// A setting with the values to try.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Axis {
     /// Its name, one of [`Settings::settings`](fairfront_solve::Settings::settings) or `penalty`.
     pub name: String,
-    /// Its values as [`Settings::set`](fairfront_solve::Settings::set) takes them, for the penalty numbers and `auto`, in the order in which they are tried.
+    /// Its values in the order in which they are tried, as
+    /// [`Settings::set`](fairfront_solve::Settings::set) takes them; for the penalty, numbers and
+    /// `auto`.
     pub values: Vec<String>,
 }
 
-/// Settings with values to try, in all combinations or in some that are drawn.
+/// Settings with values to try, in all combinations or in randomly drawn ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// The settings, in any order; if empty, [`tune`](super::tune) takes the usual grid of the solver.
+    /// The settings, in any order; if empty, [`tune`](super::tune) uses the solver's default grid.
     pub axes: Vec<Axis>,
-    /// How many combinations are drawn, where not all are tried.
+    /// The number of combinations to draw; `None` to try all.
     pub most: Option<usize>,
 }
 
 impl Grid {
-    /// Reads `NAME=V1,V2,…`, once for each setting. Where there is a `;` it stands between values, so
-    /// that these can hold commas: `batches=80*1.018,50*1.018;80*1.005`.
+    /// Parses `NAME=V1,V2,…`, one string per setting. If the string contains `;`, it separates the
+    /// values, which may then contain commas: `batches=80*1.018,50*1.018;80*1.005`.
     ///
     /// ```
     /// let grid = fairfront_run::Grid::parse(&["runs=1,2,3".into(), "step=0.5,1".into()])?;
     /// assert_eq!(grid.axes[0].values, ["1", "2", "3"]);
     /// # Ok::<(), fairfront_run::Error>(())
     /// ```
-    pub fn parse(texts: &[String]) -> Result<Self, Error> {
+    pub fn parse(strings: &[String]) -> Result<Self, Error> {
         let mut axes: Vec<Axis> = Vec::new();
-        for text in texts {
-            let wrong = |what: &str| Error::usage(say![TRY, " {text:?}: {what}"]);
+        for text in strings {
+            let wrong = |problem: &str| Error::usage(say![TRY, " {text:?}: {problem}"]);
             let (name, values) = text
                 .split_once('=')
                 .ok_or_else(|| wrong("expected NAME=VALUE,VALUE,…"))?;
@@ -60,18 +62,18 @@ impl Grid {
                 .map(|value| value.trim().to_owned())
                 .collect();
             if name.is_empty() {
-                return Err(wrong("name a setting before ="));
+                return Err(wrong("the setting is missing; write it before ="));
             }
             if values.iter().all(String::is_empty) {
-                return Err(wrong("name the values to try after ="));
+                return Err(wrong("the values are missing; write them after ="));
             }
             if values.iter().any(String::is_empty) {
-                return Err(wrong("there is nothing between two separators"));
+                return Err(wrong("a value is empty; write one between all separators"));
             }
             if axes.iter().any(|axis| axis.name == name) {
                 return Err(Error::usage(say![
                     TRY.of(name),
-                    " is given twice; name all its values in one"
+                    " is given twice; pass all its values at once"
                 ]));
             }
             axes.push(Axis {
@@ -82,11 +84,12 @@ impl Grid {
         Ok(Self { axes, most: None })
     }
 
-    /// The usual grid of a solver, less what is set already. PF-SMG: runs (p1), steps of a run (p2), step
-    /// length and batch sizes, for the paper's settings with the values of its experiments. Weighted sums:
-    /// stages, softening and penalty. Solvers that are exact: the penalty alone.
+    /// The default grid of a solver, without settings that are already fixed. PF-SMG: restarts
+    /// (p1), steps per restart (p2), step length and batch sizes; with the paper's settings, the
+    /// values of its experiments. Weighted sums: stages, softening and penalty. Exact solvers: only
+    /// the penalty.
     pub fn usual(ask: &Ask, solver: &AnySolver) -> Result<Self, Error> {
-        let texts: &[&str] = match solver {
+        let axes: &[&str] = match solver {
             AnySolver::PfSmg(_) if ask.paper => &[
                 "runs=1,2,3",
                 "steps=1,2,3",
@@ -101,15 +104,15 @@ impl Grid {
             ],
             _ if ask.paper => {
                 return Err(Error::usage(say![
-                    PRESET.is("paper"), " has a usual grid for pf-smg only";
+                    PRESET.is("paper"), " has a default grid only for pf-smg";
                     "pass the settings and their values with ", TRY
                 ]));
             }
             AnySolver::Weighted(_) => &["stages=2,4", "softening=3,9", PENALTIES],
             AnySolver::Trace(_) | AnySolver::EpsFair(_) => &[PENALTIES],
         };
-        let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
-        let mut grid = Self::parse(&texts)?;
+        let axes: Vec<String> = axes.iter().map(|text| (*text).into()).collect();
+        let mut grid = Self::parse(&axes)?;
         let is_set = |axis: &Axis| match axis.name.as_str() {
             PENALTY => ask.penalty.is_some(),
             name => ask.settings.iter().any(|(set, _)| *set == name),
@@ -117,21 +120,21 @@ impl Grid {
         grid.axes.retain(|axis| !is_set(axis));
         if grid.axes.is_empty() {
             return Err(Error::usage(say![
-                each([SET, setting::PENALTY]), " fix all settings of the usual grid";
+                each([SET, setting::PENALTY]), " fix all settings of the default grid";
                 "pass others with ", TRY
             ]));
         }
         Ok(grid)
     }
 
-    /// How many combinations there are; `None` where nobody could count them.
+    /// The number of combinations; `None` if it overflows.
     pub fn n_combinations(&self) -> Option<usize> {
         let counts = self.axes.iter().map(|axis| axis.values.len());
         counts.into_iter().try_fold(1_usize, usize::checked_mul)
     }
 
-    /// What is to be run, in order: settings in the order in which the solver lists them, the last one
-    /// changing fastest. Refuses what this solver cannot be told.
+    /// The combinations to run, in order: settings in the order in which the solver lists them, the
+    /// last one changing fastest. Rejects settings that the solver does not have.
     pub(super) fn plan(mut self, solver: &AnySolver, ask: &Ask) -> Result<Plan, Error> {
         for axis in &self.axes {
             match axis.name.as_str() {
@@ -148,30 +151,30 @@ impl Grid {
         self.axes.sort_by_key(place);
         if self.axes.is_empty() {
             return Err(Error::usage(say![
-                "name a setting and its values with ",
+                "there is nothing to try; pass a setting and its values with ",
                 TRY
             ]));
         }
         let Some(combinations) = self.n_combinations() else {
             return Err(Error::usage(say![
                 TRY,
-                ": there are more combinations than can be counted; name fewer values"
+                ": there are too many combinations to count; pass fewer values"
             ]));
         };
         let runs = self.most.unwrap_or(combinations).min(combinations);
         if runs == 0 {
-            return Err(Error::usage(say![MOST.is(0), ": give a number above 0"]));
+            return Err(Error::usage(say![MOST.is(0), ": choose a number above 0"]));
         }
         if runs > MOST_RUNS {
             let problem = format!(
-                "{} combinations are more than {} that one search runs",
+                "{} combinations are more than the {} that one search runs",
                 grouped(runs),
                 grouped(MOST_RUNS)
             );
             return Err(Error::usage(say![
                 problem;
-                "name fewer values";
-                "have some of them drawn with ", MOST
+                "pass fewer values";
+                "draw some of them with ", MOST
             ]));
         }
         Ok(Plan {
@@ -182,7 +185,7 @@ impl Grid {
     }
 }
 
-/// The penalty that a text says; `None` for the one that a fit would choose.
+/// Parses a penalty; `None` for the one that a fit would choose.
 pub(super) fn penalty_of(text: &str) -> Result<Option<f64>, Error> {
     match text.parse::<f64>() {
         _ if text == "auto" => Ok(None),
@@ -195,14 +198,14 @@ pub(super) fn penalty_of(text: &str) -> Result<Option<f64>, Error> {
 }
 
 impl Axis {
-    /// Says which penalties cannot be tried.
+    /// Rejects penalties that cannot be tried.
     fn check_penalty(&self, ask: &Ask) -> Result<(), Error> {
         if ask.penalty.is_some() {
             return Err(Error::usage(say![
                 TRY.of(PENALTY),
                 ": ",
                 setting::PENALTY,
-                " fixes it; leave one of the two out"
+                " fixes it; remove one of the two"
             ]));
         }
         let mut before = Vec::new();
@@ -219,7 +222,7 @@ impl Axis {
         Ok(())
     }
 
-    /// Says what a solver cannot be told.
+    /// Rejects settings and values that the solver does not take.
     fn check(&self, solver: &AnySolver, fixed: &[(String, String)]) -> Result<(), Error> {
         let Self { name, values } = self;
         let settings = solver.settings();
@@ -228,7 +231,7 @@ impl Axis {
             let (of, near) = (solver.name(), near_names(name, known));
             return Err(Error::usage(say![
                 TRY.of(name),
-                ": there is no such setting of {of}; {near}"
+                ": {of} has no such setting; {near}"
             ]));
         }
         if fixed.iter().any(|(other, _)| other == name) {
@@ -236,7 +239,7 @@ impl Axis {
                 TRY.of(name),
                 ": ",
                 SET,
-                " fixes it; leave one of the two out"
+                " fixes it; remove one of the two"
             ]));
         }
         let mut before: Vec<AnySolver> = Vec::new();
@@ -245,7 +248,7 @@ impl Axis {
             changed
                 .set(name, value)
                 .map_err(|error| Error::usage(say![TRY, " \"{name}={value}\": {error}"]))?;
-            // 1 and 1.0 are the same.
+            // 1 and 1.0 are equal.
             if before.contains(&changed) {
                 return Err(Error::usage(say![
                     TRY.of(name),
@@ -262,16 +265,16 @@ impl Axis {
 pub(super) struct Plan {
     /// In the order of the solver's settings.
     pub(super) axes: Vec<Axis>,
-    /// How many combinations there are.
+    /// The number of all combinations.
     pub(super) combinations: usize,
-    /// Which of them are run, increasing.
+    /// The combinations to run, in increasing order.
     pub(super) positions: Vec<usize>,
 }
 
 impl Plan {
-    /// Refuses values that cannot be right, whatever the others.
+    /// Rejects values that are invalid in every combination.
     pub(super) fn check(&self, solver: &AnySolver, n_params: usize) -> Result<(), Error> {
-        // What is wrong without any of the values is not theirs.
+        // Report problems that do not depend on the tried values first.
         solver.check(n_params)?;
         for Axis { name, values } in self.axes.iter().filter(|axis| axis.name != PENALTY) {
             for value in values {
@@ -298,7 +301,7 @@ impl Plan {
     }
 }
 
-/// So many different numbers below `n`, each set of them equally likely (Floyd), increasing.
+/// Draws `runs` different numbers below `n`, every set equally likely (Floyd), in increasing order.
 fn draw(n: usize, runs: usize, seed: u64) -> Vec<usize> {
     if runs == n {
         return (0..n).collect();

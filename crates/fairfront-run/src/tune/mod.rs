@@ -1,6 +1,7 @@
-//! The settings of a solver and its penalty by grid search, as the paper found its own settings: every combination computes a
-//! front on the training rows, and the one with the most accurate predictor on the validation rows is
-//! chosen.
+//! Grid search over the settings of a solver and its penalty, as in the paper.
+//!
+//! Every combination computes a front on the training rows; the one with the most accurate model on
+//! the validation rows is chosen.
 
 mod grid;
 
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 use fairfront_core::{Costs, Measure, Measures, Message, Problem, say};
 use fairfront_data::setting::SPLIT;
-use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
+use fairfront_data::{Diagnostic, Encoded, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
 use grid::{PENALTY, penalty_of};
@@ -21,20 +22,22 @@ use crate::setting::TRY;
 use crate::task::Task;
 use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
 
-/// Up to so many objectives hypervolumes are found; beyond, they may take longer than all else.
+/// The largest number of objectives for which hypervolumes are computed; with more, they may take
+/// longer than everything else.
 const MOST_JUDGED: usize = 4;
 
-/// Who watches a search, and may stop it.
+/// Observes a search and may stop it.
 pub trait TuneWatcher {
-    /// What solvers report to; stopping them ends the search, and leaves the combination at hand out.
+    /// The observer of the solvers. Stopping them ends the search and abandons the current
+    /// combination.
     fn observer(&mut self) -> &mut dyn Observer;
-    /// A combination begins: which one, counted from 0, of how many.
+    /// Called when a combination begins; `run` counts from 0, and `runs` is the total.
     fn begins(&mut self, run: usize, runs: usize, settings: &Ordered<String>);
-    /// A combination has ended.
+    /// Called when a combination has ended.
     fn ended(&mut self, trial: &Trial);
 }
 
-/// Nobody.
+/// Ignores all events.
 impl TuneWatcher for () {
     fn observer(&mut self) -> &mut dyn Observer {
         self
@@ -45,14 +48,14 @@ impl TuneWatcher for () {
     fn ended(&mut self, _trial: &Trial) {}
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tuning {
     /// Where the rows come from.
     pub source: String,
-    /// Rows that fronts were computed on.
+    /// Number of rows that fronts were computed on.
     pub train_rows: usize,
-    /// Rows that chose.
+    /// Number of rows that the settings were chosen on.
     pub validation_rows: usize,
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
@@ -60,33 +63,34 @@ pub struct Tuning {
     pub solver: &'static str,
     /// Seed of the split, of the solver and of the combinations drawn.
     pub seed: u64,
-    /// What was tried, in the order of the solver's settings.
+    /// The settings and values that were tried, in the order of the solver's settings.
     pub tried: Vec<Axis>,
-    /// Combinations that there are.
+    /// Number of all combinations.
     pub combinations: usize,
-    /// Objectives or measures that fronts are judged by; empty where there is no front.
+    /// Objectives or measures that fronts are judged by; empty if there is no front.
     pub judged_by: Vec<String>,
-    /// Up to where hypervolumes are found: the loss of no model at all, and twice what the unmitigated
-    /// model has of the others, on validation rows; empty where they cannot be found.
+    /// The reference point of hypervolumes on validation rows: the loss without any model, and
+    /// twice the other values of the unmitigated model. Empty if hypervolumes cannot be computed.
     pub reference: Vec<f64>,
-    /// The combinations that were to be run, in order.
+    /// The combinations to run, in order.
     pub trials: Vec<Trial>,
-    /// Position of the chosen one among them.
+    /// Position of the chosen combination in `trials`.
     pub chosen: Option<usize>,
-    /// What to be wary of in the data.
+    /// Warnings and notes about the data.
     #[serde(skip)]
-    pub notices: Vec<Notice>,
+    #[serde(rename = "messages")]
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Tuning {
-    /// The chosen combination with what its front is like.
+    /// The chosen combination with the score of its front.
     pub fn best(&self) -> Option<(&Trial, &Score)> {
         let trial = self.trials.get(self.chosen?)?;
         Some((trial, trial.end.score()?))
     }
 
-    /// Combinations whose most accurate predictor is as accurate as that of the chosen one, which is
-    /// among them.
+    /// Number of combinations whose most accurate model is as accurate as that of the chosen one,
+    /// which counts as well.
     pub fn n_as_accurate(&self) -> usize {
         let best = self.best().map(|(_, score)| score.accuracy);
         let scores = self.trials.iter().filter_map(|trial| trial.end.score());
@@ -100,27 +104,27 @@ impl Tuning {
     }
 }
 
-/// A combination and what became of it.
+/// A combination and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
     /// Its settings.
     pub settings: Ordered<String>,
-    /// What became of it.
+    /// Its result.
     #[serde(flatten)]
     pub end: TrialEnd,
 }
 
-/// What became of a combination. As JSON: `"status"` and what belongs to it.
+/// The result of a combination. In JSON, `"status"` and the fields of the variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum TrialEnd {
-    /// It has a front.
+    /// The combination has a front.
     Done(Score),
-    /// It has none.
+    /// The combination failed.
     Failed {
-        /// Why.
+        /// The error.
         reason: Message,
-        /// Wall seconds.
+        /// Wall-clock seconds.
         seconds: f64,
     },
     /// The search was stopped before its end.
@@ -128,7 +132,7 @@ pub enum TrialEnd {
 }
 
 impl TrialEnd {
-    /// What the front is like, where there is one.
+    /// The score of the front, if there is one.
     pub fn score(&self) -> Option<&Score> {
         match self {
             Self::Done(score) => Some(score),
@@ -137,26 +141,30 @@ impl TrialEnd {
     }
 }
 
-/// What a front is like on validation rows.
+/// The score of a front on validation rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Score {
-    /// Accuracy of its most accurate predictor.
+    /// Accuracy of its most accurate model.
     pub accuracy: f64,
-    /// Volume dominated in what fronts are judged by, as a share of the box up to the reference; `None`
-    /// for many objectives, and where these rows cannot tell.
+    /// Hypervolume share: the share of the box up to the reference point that the front dominates,
+    /// in the values that fronts are judged by. `None` for many objectives, or if a value is
+    /// undefined.
     pub hypervolume: Option<f64>,
-    /// Points of the front.
-    pub points: usize,
-    /// Wall seconds.
+    /// Number of models of the front.
+    pub models: usize,
+    /// Wall-clock seconds.
     pub seconds: f64,
 }
 
-/// Runs the combinations of a grid, or of the usual grid of the solver if it is empty, one after the other, each on all threads, and chooses the one whose
-/// front has the most accurate predictor on the validation rows; of equally accurate ones the one with
-/// the larger hypervolume there, then the earlier one.
+/// Runs the combinations of a grid and chooses one by the validation rows.
 ///
-/// The data are encoded once. Every combination has the seed of `ask`, so that a fit with its settings
-/// gives the front that was judged. One that fails is reported as such and does not end the search.
+/// If the grid is empty, the default grid of the solver is used. Combinations run one after
+/// another, each on all threads. The one whose front has the most accurate model on the validation
+/// rows is chosen; ties are broken by the larger hypervolume there, then by the earlier position.
+///
+/// The data is encoded once. Every combination uses the seed of `ask`, so that a fit with its
+/// settings gives the front that was judged. A combination that fails is reported and does not end
+/// the search.
 ///
 /// ```
 /// use fairfront_data::{Known, Prepared};
@@ -185,18 +193,18 @@ pub fn tune(
     let names = grid.axes.iter().map(|axis| axis.name.as_str());
     let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
     let mut request = ask.request_with(&source, &attribute_texts(&prepared.spec), &names)?;
-    // Wrong values of a solver that is named are errors before any work.
+    // Invalid settings of a requested solver are errors before any work.
     if let ([only], false) = (request.solvers.as_slice(), grid.axes.is_empty()) {
         grid.clone().plan(&only.solver, ask)?;
     }
     if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
         return Err(Error::usage(say![
-            "validation rows choose the settings, and this split has none";
-            "choose another, such as ", SPLIT.is("60/10/30")
+            "settings are chosen on validation rows, but this split has none";
+            "choose another split, such as ", SPLIT.is("60/10/30")
         ]));
     }
     let encoded = Encoded::new(prepared)?;
-    // What no combination could change is said before any of them is run.
+    // Problems that no combination can change are reported before any of them is run.
     let task = Task::new(&encoded, &request, &[], &watcher.observer().stop_signal())?;
     let candidate = task.candidate.clone();
     let mut grid = grid.clone();
@@ -214,7 +222,7 @@ pub fn tune(
     let plan = grid.plan(&candidate.solver, ask)?;
     plan.check(&candidate.solver, task.problem.n_params())?;
 
-    // The solver and the penalty of a fit without other settings are chosen once.
+    // The solver and the penalty of a fit with default settings are chosen once.
     request.solvers = vec![candidate.clone()];
     if let Some(penalty) = &task.penalty {
         request.penalty = Penalty::Fixed(penalty.chosen);
@@ -254,24 +262,24 @@ pub fn tune(
         reference,
         chosen: choose(&trials),
         trials,
-        notices: [prepared.notices.clone(), encoded.notices.clone()].concat(),
+        diagnostics: [prepared.diagnostics.clone(), encoded.diagnostics.clone()].concat(),
     })
 }
 
-/// What all combinations share.
+/// State shared by all combinations.
 struct Search<'a> {
     encoded: &'a Encoded,
     request: &'a FitRequest,
-    /// Found with the first front.
+    /// Set with the first front.
     ground: Option<Ground>,
 }
 
-/// What fronts are compared in. It does not depend on settings.
+/// The values that fronts are compared in, which do not depend on the settings.
 struct Ground {
     judged_by: Vec<String>,
     front_in: FrontIn,
     measures: Vec<Measure>,
-    /// Empty where there are no hypervolumes.
+    /// Empty if there are no hypervolumes.
     reference: Vec<f64>,
 }
 
@@ -288,7 +296,7 @@ impl Search<'_> {
         match found {
             Ok(Some(score)) => TrialEnd::Done(Score { seconds, ..score }),
             Ok(None) => TrialEnd::NotRun,
-            // What a solver makes of being stopped is no fault of the settings.
+            // An error after a stop is not caused by the settings.
             Err(_) if observer.stop_signal().is_set() => TrialEnd::NotRun,
             Err(error) => TrialEnd::Failed {
                 reason: error.message(),
@@ -318,14 +326,14 @@ impl Search<'_> {
         fit_encoded(self.encoded.clone(), &request, &[], None, None, observer)
     }
 
-    /// What a front is like on validation rows.
+    /// Scores a front on validation rows.
     fn score(&mut self, fitted: &Fitted) -> Result<Score, Error> {
         let is_validation = |split: &&SplitValues| split.part == Part::Validation;
         let Some(split) = fitted.splits.iter().find(is_validation) else {
             return Err(Error::data("there are no validation rows"));
         };
         if fitted.outcome.front.is_empty() {
-            return Err(Error::data("the front has no points"));
+            return Err(Error::data("the front has no models"));
         }
         let accuracies = split.measures.iter().filter_map(|m| m.overall.accuracy());
         let Some(accuracy) = accuracies.max_by(f64::total_cmp) else {
@@ -338,7 +346,7 @@ impl Search<'_> {
         Ok(Score {
             accuracy,
             hypervolume: ground.and_then(|ground| ground.volume(split)),
-            points: fitted.outcome.front.len(),
+            models: fitted.outcome.front.len(),
             seconds: 0.0,
         })
     }
@@ -374,7 +382,7 @@ impl Ground {
                 (_, first) => least_error(first.copied(), &split.unmitigated),
             };
             let bound = |(i, own): (usize, &f64)| match i {
-                // Where deciding alike for everybody is as good as any model, something is left to see.
+                // Keeps the box nonempty if a constant decision is as good as any model.
                 0 => no_model.max(1.1 * own),
                 _ => 2.0 * own,
             };
@@ -392,8 +400,8 @@ impl Ground {
         Ok(ground)
     }
 
-    /// What points are judged by, from their objectives and measures on validation rows; `None` where
-    /// these rows cannot tell.
+    /// The values that models are judged by, from their objectives and measures on validation rows;
+    /// `None` if a value is undefined there.
     fn values(
         &self,
         objectives: &[f64],
@@ -413,7 +421,7 @@ impl Ground {
         }
     }
 
-    /// The share of the box that a front dominates.
+    /// The hypervolume share of a front.
     fn volume(&self, split: &SplitValues) -> Option<f64> {
         let values = self.values(&split.objectives, &split.measures, &split.meaningful)?;
         let values = Values::new(&values, self.reference.len()).ok()?;
@@ -422,7 +430,7 @@ impl Ground {
     }
 }
 
-/// The error rate of deciding equally about all rows, with the costs of this measure.
+/// The error rate of the better constant decision, with the costs of this measure.
 fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
     let rows = &measures.overall;
     let positive = rows.true_positives + rows.false_negatives;
@@ -434,7 +442,8 @@ fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
     cost.unwrap_or(f64::NAN)
 }
 
-/// The most accurate one, of several the one with the larger hypervolume, of several of these the first.
+/// The most accurate trial; ties are broken by the larger hypervolume, then by the earlier
+/// position.
 fn choose(trials: &[Trial]) -> Option<usize> {
     let mut best: Option<(usize, &Score)> = None;
     for (position, trial) in trials.iter().enumerate() {

@@ -15,13 +15,13 @@ fn prepared(change: impl FnOnce(&mut Spec)) -> Prepared {
     Prepared::from_known(&known, &spec, None).unwrap()
 }
 
-/// Short runs.
+/// A request for short fits.
 fn ask(settings: &[(&str, &str)]) -> Ask {
     let short = [("max-steps", "6"), ("holes", "4"), ("active", "8")];
     let settings = short.iter().chain(settings);
     Ask {
         solver: SolverName::PfSmg,
-        points: Some(40),
+        models: Some(40),
         settings: settings
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect(),
@@ -29,11 +29,11 @@ fn ask(settings: &[(&str, &str)]) -> Ask {
     }
 }
 
-fn grid(texts: &[&str]) -> Grid {
-    Grid::parse(&texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>()).unwrap()
+fn grid(axes: &[&str]) -> Grid {
+    Grid::parse(&axes.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
-/// All but the time it took.
+/// The trials without their times.
 fn timeless(tuning: &Tuning) -> Vec<Trial> {
     let mut trials = tuning.trials.clone();
     for trial in &mut trials {
@@ -47,7 +47,8 @@ fn timeless(tuning: &Tuning) -> Vec<Trial> {
     trials
 }
 
-/// The area that points dominate, by its definition: a sweep along the first coordinate.
+/// The area that points dominate, computed from the definition by a sweep along the first
+/// coordinate.
 fn area(mut points: Vec<[f64; 2]>, [right, top]: [f64; 2]) -> f64 {
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let (mut area, mut lowest) = (0.0, top);
@@ -60,18 +61,18 @@ fn area(mut points: Vec<[f64; 2]>, [right, top]: [f64; 2]) -> f64 {
     area
 }
 
-/// Every combination is fitted by itself, and what its run folder would say decides.
+/// Fits every combination separately and chooses by the values in its run folder.
 #[test]
-fn the_chosen_one_is_the_most_accurate() {
+fn the_chosen_trial_is_the_most_accurate() {
     let prepared = prepared(|_| ());
-    // Without anchors the unmitigated model is on no front before it is judged.
+    // Without anchors, no front contains the unmitigated model before judging.
     let ask = Ask {
         front_in: Some(FrontIn::Objectives),
         ..ask(&[("anchors", "false")])
     };
     for objectives in [
         ["error_rate", "demographic_parity(sex)"],
-        ["log_loss", "disparate_impact(sex)"],
+        ["log_loss", "score_covariance(sex)"],
     ] {
         let ask = Ask {
             objectives: objectives.map(String::from).to_vec(),
@@ -102,8 +103,8 @@ fn the_chosen_one_is_the_most_accurate() {
             let volume = area(points, [right, top]) / (right * top);
             let score = trial.end.score().unwrap();
             assert_eq!(score.accuracy, accuracy);
-            assert_eq!(score.points, front.len());
-            // Sums in another order.
+            assert_eq!(score.models, front.len());
+            // The sums have a different order.
             let found = score.hypervolume.unwrap();
             assert!((found - volume).abs() < 1e-12, "{found} {volume}");
             if (accuracy, found) > (best.0, best.1) {
@@ -112,13 +113,14 @@ fn the_chosen_one_is_the_most_accurate() {
             accuracies.push(accuracy);
         }
         assert_eq!(tuning.chosen, Some(best.2));
-        // Errors are judged with the unmitigated model among the candidates, covariances without it.
+        // Errors are judged with the unmitigated model among the candidates, covariances without
+        // it.
         let matters = accuracies.iter().any(|a| *a != accuracies[0]);
         assert!(matters || objectives[0] == "error_rate", "{accuracies:?}");
     }
 }
 
-/// Judged by measures, where the box is that of the measures on validation rows.
+/// The fronts are judged by measures, so the box is that of the measures on validation rows.
 #[test]
 fn hypervolumes_are_those_of_the_measures() {
     let prepared = prepared(|_| ());
@@ -153,17 +155,17 @@ fn hypervolumes_are_those_of_the_measures() {
 #[test]
 fn neither_order_nor_threads_change_anything() {
     let prepared = prepared(|_| ());
-    let run = |texts: &[&str], threads: usize| {
+    let run = |axes: &[&str], threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let tuning = pool
             .unwrap()
-            .install(|| tune(&prepared, &ask(&[]), &grid(texts), &mut ()))
+            .install(|| tune(&prepared, &ask(&[]), &grid(axes), &mut ()))
             .unwrap();
         (timeless(&tuning), tuning.chosen, tuning.reference)
     };
     let one = run(&["step=0.5,1", "runs=1,2"], 1);
     assert_eq!(run(&["runs=1,2", "step=0.5,1"], 3), one);
-    // Those of the solver's list come in its order, and the last one changes fastest.
+    // Settings come in the order of the solver's list, and the last one changes fastest.
     let settings: Vec<Vec<&str>> = (one.0.iter())
         .map(|trial| {
             trial
@@ -181,7 +183,7 @@ fn neither_order_nor_threads_change_anything() {
 #[test]
 fn a_failing_combination_does_not_end_the_search() {
     let prepared = prepared(|_| ());
-    // Nothing to start from: only together these are wrong.
+    // Only in combination these are invalid: there is nothing to start from.
     let grid = grid(&["starts=0,3", "anchors=false,true"]);
     let tuning = tune(&prepared, &ask(&[]), &grid, &mut ()).unwrap();
     let TrialEnd::Failed { reason, .. } = &tuning.trials[0].end else {
@@ -197,7 +199,7 @@ fn a_search_without_any_front_chooses_nothing() {
     let prepared = prepared(|_| ());
     let grid = grid(&["anchors=false"]);
     let ask = ask(&[("starts", "0")]);
-    // Wrong with this value alone: that is said before any work.
+    // This value is invalid on its own, which is reported before any work.
     let error = tune(&prepared, &ask, &grid, &mut ()).unwrap_err();
     assert!(error.is_usage(), "{error}");
     let failed = Trial {
@@ -217,7 +219,7 @@ fn ties_are_broken_by_hypervolume_and_then_by_position() {
         end: TrialEnd::Done(Score {
             accuracy,
             hypervolume,
-            points: 1,
+            models: 1,
             seconds: 0.0,
         }),
     };
@@ -284,7 +286,7 @@ impl TuneWatcher for Impatient {
 }
 
 #[test]
-fn a_stopped_search_keeps_what_is_done() {
+fn a_stopped_search_keeps_finished_trials() {
     let prepared = prepared(|_| ());
     let grid = grid(&["step=0.3,0.5,1,2"]);
     let ask = ask(&[("steps", "1")]);
@@ -304,11 +306,11 @@ fn a_stopped_search_keeps_what_is_done() {
 }
 
 #[test]
-fn what_cannot_be_tried_is_refused_before_any_work() {
+fn invalid_grids_are_rejected_before_any_work() {
     let demo = prepared(|_| ());
-    let error = |texts: &[&str], ask: &Ask| {
-        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        let found = Grid::parse(&texts).and_then(|grid| tune(&demo, ask, &grid, &mut ()));
+    let error = |axes: &[&str], ask: &Ask| {
+        let axes: Vec<String> = axes.iter().map(|t| (*t).to_owned()).collect();
+        let found = Grid::parse(&axes).and_then(|grid| tune(&demo, ask, &grid, &mut ()));
         let error = found.unwrap_err();
         assert!(error.is_usage(), "{error}");
         error.to_string()
@@ -316,12 +318,12 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
     for (text, words) in [
         (
             "stpe=1,2",
-            "no such setting of pf-smg; did you mean \"step\"",
+            "pf-smg has no such setting; did you mean \"step\"",
         ),
         ("step", "expected NAME=VALUE"),
-        ("=1,2", "name a setting"),
-        ("step=", "name the values"),
-        ("step=1,,2", "nothing between"),
+        ("=1,2", "the setting is missing"),
+        ("step=", "the values are missing"),
+        ("step=1,,2", "a value is empty"),
         (
             "step=1,2,1.0",
             "try of \"step\": the value 1.0 is given twice",
@@ -344,7 +346,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
         ..Ask::default()
     };
     let different = error(&["step=1,2", "stages=1,2"], &auto);
-    assert!(different.ends_with("name one with solver"), "{different}");
+    assert!(different.ends_with("choose one with solver"), "{different}");
     let unknown = error(&["stpe=1,2"], &auto);
     assert!(
         unknown.contains("try of \"stpe\": unknown setting; did you mean"),
@@ -360,7 +362,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
     let own = Ask {
         objectives: vec![
             "log_loss(lambda=0.1)".into(),
-            "disparate_impact(sex)".into(),
+            "score_covariance(sex)".into(),
         ],
         ..auto
     };
@@ -380,7 +382,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
 }
 
 #[test]
-fn the_usual_grids_hold_what_is_said() {
+fn the_default_grids_have_the_documented_values() {
     let pf_smg = AnySolver::PfSmg(PfSmg::default());
     let count = |ask: &Ask| Grid::usual(ask, &pf_smg).unwrap().n_combinations();
     let paper = Ask {
@@ -417,7 +419,7 @@ fn the_usual_grids_hold_what_is_said() {
         };
         let names = Grid::usual(&fixed, &solver).map_or_else(|_| 0, |grid| grid.axes.len());
         assert_eq!(names, grid.axes.len() - 1);
-        // The settings of a default fit are among those that are tried.
+        // The grid contains the settings of a default fit.
         let plan = grid.plan(&solver, &Ask::default()).unwrap();
         let is_default = |position: &&usize| {
             let mut changed = solver.clone();
@@ -431,7 +433,7 @@ fn the_usual_grids_hold_what_is_said() {
         };
         assert_eq!(plan.positions.iter().filter(is_default).count(), 1);
     }
-    // Our own settings are among those that are tried.
+    // The grid contains our own settings.
     let ours = AnySolver::PfSmg(PfSmg::default());
     let plan = Grid::usual(&ask(&[]), &ours).unwrap();
     let plan = plan.plan(&ours, &Ask::default()).unwrap();
@@ -445,12 +447,12 @@ fn the_usual_grids_hold_what_is_said() {
     assert_eq!(plan.positions.iter().filter(is_ours).count(), 1);
 }
 
-/// Without a solver's name, the solver and the penalty of a default fit are tuned.
+/// If no solver is requested, the solver and the penalty of a default fit are tuned.
 #[test]
 fn the_solver_of_a_default_fit_is_tuned() {
     let prepared = prepared(|_| ());
     let default = Ask {
-        points: Some(20),
+        models: Some(20),
         ..Ask::default()
     };
     let few = Grid {
@@ -466,7 +468,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
     let names: Vec<&str> = tuning.tried.iter().map(|axis| axis.name.as_str()).collect();
     assert_eq!(names, ["stages", "softening", "penalty"]);
 
-    // A penalty is tried as a fit with this penalty would use it.
+    // A trial uses a penalty as a fit with this penalty does.
     let penalties = grid(&["penalty=auto,0,3"]);
     let tuning = tune(&prepared, &default, &penalties, &mut ()).unwrap();
     for (trial, penalty) in tuning.trials.iter().zip([None, Some(0.0), Some(3.0)]) {
@@ -480,9 +482,9 @@ fn the_solver_of_a_default_fit_is_tuned() {
         let accuracies = accuracies.filter_map(|m| m.overall.accuracy());
         let score = trial.end.score().unwrap();
         assert_eq!(score.accuracy, accuracies.fold(0.0, f64::max));
-        assert_eq!(score.points, fitted.outcome.front.len());
+        assert_eq!(score.models, fitted.outcome.front.len());
     }
-    // Settings of one solver choose it.
+    // The settings of a solver select it.
     let runs = grid(&["runs=1"]);
     let short = Ask {
         settings: ask(&[]).settings,
@@ -494,7 +496,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
     );
 }
 
-/// With the paper's settings, what is tried changes these.
+/// With the paper's settings, the tried values change these.
 #[test]
 fn combinations_change_the_papers_settings() {
     let prepared = prepared(|_| ());
@@ -504,7 +506,7 @@ fn combinations_change_the_papers_settings() {
         ..ask(&[])
     };
     let tuning = tune(&prepared, &ask, &grid(&["step=1,4"]), &mut ()).unwrap();
-    assert_eq!(tuning.objectives, ["log_loss", "disparate_impact(sex)"]);
+    assert_eq!(tuning.objectives, ["log_loss", "score_covariance(sex)"]);
     let mut alone = ask.clone();
     alone.settings.push(("step".into(), "4".into()));
     let request = alone.request("demo", &["sex".into()]).unwrap();
@@ -517,7 +519,8 @@ fn combinations_change_the_papers_settings() {
 }
 
 proptest! {
-    /// All combinations, each once, in the order of counting; and what is drawn is some of them, by seed.
+    /// A plan has every combination once, in counting order; a drawn plan is a subset that depends
+    /// on the seed.
     #[test]
     fn a_plan_is_the_product(
         counts in proptest::collection::vec(1_usize..5, 1..4),

@@ -1,51 +1,52 @@
-//! Stored numbers beside recomputed ones.
+//! Compares stored numbers with recomputed ones.
 
 use fairfront_model::seal::sum;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a value may differ by, as a share of its size; counts and texts by nothing.
+/// Largest relative difference allowed for a value; counts and strings must be equal.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// Values below this are of this size: what is smaller is rounding, as a covariance of 0 is.
+/// The least size for relative differences: values below this, such as a covariance of 0, are
+/// rounding.
 pub const LEAST_SIZE: f64 = 1e-5;
 
-/// One family of what a run says, stored and recomputed.
+/// A family of stored values, compared with recomputed ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// What was compared: `objectives, test rows`.
+    /// The family, such as `objectives, test rows`.
     pub what: String,
-    /// How many numbers and texts were compared.
+    /// Number of values compared.
     pub compared: usize,
-    /// How many of them differ beyond what is allowed.
+    /// Number of values that differ by more than allowed.
     pub different: usize,
-    /// The largest difference, as a share of the size; ∞ (null as JSON) where only one is a number.
+    /// The largest relative difference; ∞ (null in JSON) if only one of the two is a number.
     pub largest: f64,
-    /// The worst of those that differ.
+    /// The largest of the differences that are not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<Difference>,
-    /// What else is wrong, in a line.
+    /// Any other problem, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// A number or text that is not the one recomputed.
+/// A stored value that differs from the recomputed one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// Where: `point 17`, `the unmitigated model`, `run.json`.
+    /// The place: `model 17`, `the unmitigated model` or `run.json`.
     pub place: String,
-    /// Which.
+    /// The column or JSON entry.
     pub column: String,
-    /// What the run says.
+    /// The value in the run folder.
     pub stored: Value,
-    /// What the data says.
+    /// The value recomputed from the data.
     pub recomputed: Value,
 }
 
 impl Check {
-    pub(super) fn new(what: impl Into<String>) -> Self {
+    pub(super) fn new(family: impl Into<String>) -> Self {
         Self {
-            what: what.into(),
+            what: family.into(),
             compared: 0,
             different: 0,
             largest: 0.0,
@@ -54,15 +55,15 @@ impl Check {
         }
     }
 
-    /// Whether all is as the run says.
+    /// Whether all values agree, without any other problem.
     pub fn agrees(&self) -> bool {
         self.different == 0 && self.problem.is_none()
     }
 
-    /// Compares the bytes of a file with the checksum of those that were written.
+    /// Compares the bytes of a file with the checksum of the bytes that the run wrote.
     pub(super) fn written(&mut self, bytes: &[u8], checksum: &str) {
         if sum(bytes) != checksum {
-            self.problem = Some("it is not the file that the run wrote".into());
+            self.problem = Some("the file is not the one that the run wrote".into());
         }
     }
 
@@ -75,7 +76,7 @@ impl Check {
         recomputed: Option<f64>,
         allowed: f64,
     ) {
-        // JSON has no way to write a number that is not finite, and says that there is none.
+        // JSON writes numbers that are not finite as null.
         let has_value = |number: Option<f64>| number.is_some_and(f64::is_finite);
         let share = match (stored, recomputed) {
             (a, b) if !has_value(a) && !has_value(b) => 0.0,
@@ -90,7 +91,8 @@ impl Check {
         });
     }
 
-    /// Compares JSON, entry by entry: whole numbers and texts exactly, other numbers to `allowed`.
+    /// Compares JSON entry by entry: whole numbers and strings exactly, other numbers up to
+    /// `allowed`.
     pub(super) fn json(
         &mut self,
         place: &str,
@@ -119,7 +121,7 @@ impl Check {
                 }
             }
             (Value::Array(a), Value::Array(b)) => {
-                // The first that is not in its place says more than two long lists.
+                // Show the first entry that differs rather than two long lists.
                 let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
                 let of = |list: &[Value]| list.get(at).cloned().unwrap_or(Value::Null);
                 self.note(f64::INFINITY, true, || Difference {
@@ -160,13 +162,13 @@ impl Check {
     }
 }
 
-/// The difference of two numbers as a share of their size.
+/// The relative difference of two numbers.
 pub(super) fn share(a: f64, b: f64) -> f64 {
     if a == b || (a.is_nan() && b.is_nan()) {
         return 0.0;
     }
     let share = (a - b).abs() / a.abs().max(b.abs()).max(LEAST_SIZE);
-    // NaN and ∞ are no size.
+    // NaN and ∞ have no relative difference.
     if share.is_finite() {
         share
     } else {
@@ -174,7 +176,7 @@ pub(super) fn share(a: f64, b: f64) -> f64 {
     }
 }
 
-/// A number as JSON; what JSON cannot hold as text.
+/// A number as JSON; numbers that are not finite become strings.
 fn json(number: Option<f64>) -> Value {
     match number {
         Some(number) if !number.is_finite() => number.to_string().into(),
@@ -182,7 +184,7 @@ fn json(number: Option<f64>) -> Value {
     }
 }
 
-/// An entry of a list: by its name where it has one.
+/// The label of a list entry: its name, or its index if it has no name.
 fn label(index: usize, entry: &Value) -> String {
     let named = ["column", "name"]
         .into_iter()
@@ -199,30 +201,30 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_agree_to_their_size() {
+    fn numbers_are_compared_relative_to_their_size() {
         let mut check = Check::new("numbers");
-        check.number("point 0", "a", Some(0.5), Some(0.5 + 1e-10), TOLERANCE);
-        check.number("point 1", "a", Some(1e-33), Some(0.0), TOLERANCE);
-        check.number("point 2", "a", None, None, TOLERANCE);
-        check.number("point 3", "a", Some(f64::NAN), Some(f64::NAN), TOLERANCE);
+        check.number("model 0", "a", Some(0.5), Some(0.5 + 1e-10), TOLERANCE);
+        check.number("model 1", "a", Some(1e-33), Some(0.0), TOLERANCE);
+        check.number("model 2", "a", None, None, TOLERANCE);
+        check.number("model 3", "a", Some(f64::NAN), Some(f64::NAN), TOLERANCE);
         assert!(check.agrees());
-        // Stored as null.
+        // JSON stores these as null.
         let mut infinite = Check::new("numbers");
-        infinite.number("point 0", "a", None, Some(f64::INFINITY), TOLERANCE);
-        infinite.number("point 1", "a", None, Some(f64::NAN), TOLERANCE);
+        infinite.number("model 0", "a", None, Some(f64::INFINITY), TOLERANCE);
+        infinite.number("model 1", "a", None, Some(f64::NAN), TOLERANCE);
         assert!(infinite.agrees());
         assert!((check.largest - 2e-10).abs() < 1e-15);
-        check.number("point 4", "a", Some(0.5), Some(0.5 + 1e-8), TOLERANCE);
-        check.number("point 5", "a", Some(2.0), Some(1.0), TOLERANCE);
-        check.number("point 6", "a", Some(0.3), Some(0.31), TOLERANCE);
+        check.number("model 4", "a", Some(0.5), Some(0.5 + 1e-8), TOLERANCE);
+        check.number("model 5", "a", Some(2.0), Some(1.0), TOLERANCE);
+        check.number("model 6", "a", Some(0.3), Some(0.31), TOLERANCE);
         assert_eq!((check.compared, check.different), (7, 3));
-        assert_eq!(check.worst.as_ref().expect("one").place, "point 5");
-        check.number("point 7", "a", Some(f64::INFINITY), Some(1.0), TOLERANCE);
-        check.number("point 8", "a", None, Some(1.0), TOLERANCE);
+        assert_eq!(check.worst.as_ref().expect("one").place, "model 5");
+        check.number("model 7", "a", Some(f64::INFINITY), Some(1.0), TOLERANCE);
+        check.number("model 8", "a", None, Some(1.0), TOLERANCE);
         let worst = check.worst.expect("one");
         assert_eq!(
             (worst.place.as_str(), worst.stored),
-            ("point 7", json!("inf"))
+            ("model 7", json!("inf"))
         );
     }
 

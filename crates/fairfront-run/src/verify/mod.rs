@@ -1,4 +1,4 @@
-//! A run recomputed from its folder and its data.
+//! Verifies a run: recomputes it from its folder and its data.
 
 mod check;
 mod recomputed;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairfront_core::{FairProblem, Problem, aside, predictor_of, say};
-use fairfront_data::{Encoded, Notice, Ordered, Part};
+use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
 use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_solve::StopSignal;
 use serde::Serialize;
@@ -24,18 +24,18 @@ use stored::{points_of, read_encoding, read_front, read_tallies};
 use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
-use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
+use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{info_as_found, rows_by_split};
 use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
 use crate::{Error, FrontTable, PenaltyInfo, PenaltyRule, Run, RunInfo};
 
-/// Reads the rows that a stream's state keeps, encoded as its front was fitted on them: of the state's
+/// Reads the rows in the state of a stream, encoded as for its front. The arguments are the state's
 /// folder and one of its generations.
 pub type KeptRows = dyn Fn(&Path, &Path) -> Result<Encoded, Error>;
 
-/// Where to find the rows of a run again.
+/// Locations of the rows of a run.
 #[derive(Clone, Copy)]
 pub struct RowPlaces<'a> {
     /// The folder of the published files.
@@ -46,36 +46,36 @@ pub struct RowPlaces<'a> {
 
 #[cfg(test)]
 impl RowPlaces<'_> {
-    /// For runs without a stream, on data that needs no published file.
+    /// For runs that are not streams and need no published files.
     pub(crate) const NONE: Self = Self {
         published: None,
-        kept: &|_, _| Err(Error::data("there is no stream")),
+        kept: &|_, _| Err(Error::data("the run is not a stream")),
     };
 }
 
-/// What recomputing a run found.
+/// The result of verifying a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verification {
     /// The files or the data set that were read.
     pub source: String,
-    /// Points of the front.
-    pub points: usize,
-    /// Whether all is as the run says.
+    /// Number of models of the front.
+    pub models: usize,
+    /// Whether all checks agree.
     pub agrees: bool,
-    /// What a value may differ by, as a share of its size.
+    /// Largest relative difference allowed for a value.
     pub tolerance: f64,
-    /// All that was compared.
+    /// All comparisons.
     pub checks: Vec<Check>,
 }
 
-/// Recomputes all that a run says of its points, and what it says of its data, from the folder and
-/// the data alone. The data are the files that the run names, in the current folder or in the folder of
-/// the run (published files are in a folder of their own), or `files` in their place, read as the run says; for a stream, the rows that its state
-/// keeps.
+/// Recomputes all stored values of a run's models and data from the folder and the data alone. The
+/// data are the files that the run names, in the current folder or next to the run folder
+/// (published files are in their own folder), or `files` instead, read with the settings of the
+/// run. For a stream, they are the rows in its state.
 ///
-/// Fails where there is nothing to compare: `run.json` or the data cannot be read.
+/// Fails if there is nothing to compare because `run.json` or the data cannot be read.
 pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Verification, Error> {
-    // All at once: a state may go on while its run is recomputed.
+    // Read everything at once, because a stream may advance while its run is recomputed.
     let (((info, sealed), encoding, (front, of_file), tallies, kept), damaged) =
         read_stable(folder, |place| {
             let (info, sealed) = info_as_found(place)?;
@@ -85,7 +85,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
                 Some(_) if files.is_empty() => Some((places.kept)(folder, place)?),
                 Some(_) => {
                     return Err(Error::usage(
-                        "a stream is verified by the rows in its own state; name no files",
+                        "a stream is verified on the rows in its own state; pass no files",
                     ));
                 }
                 None => None,
@@ -98,7 +98,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         e => Error::of_file(&folder.join("run.json"), e.message()),
     };
     let (source, encoded) = match kept {
-        Some(encoded) => ("the rows it keeps".into(), encoded),
+        Some(encoded) => ("the rows in its state".into(), encoded),
         None => {
             let run = folder.display();
             let remedy = say!["pass the path", aside(say![": ", VERIFY, " {run} FILE…"])];
@@ -132,24 +132,24 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
                 let stop = StopSignal::default();
                 Some(PenaltyInfo::choose(penalty.asked(), train, &stop)?)
             }
-            // That of a stream was chosen on the rows of its first front.
+            // The penalty of a stream was chosen on the rows of its first front.
             (penalty, _) => penalty.clone(),
         },
         ..Facts::of(&info)
     };
     let mut of_points = Vec::new();
     if let Some(front) = &front {
-        facts.points = front.len();
+        facts.models = front.len();
         match points_of(front, &info, problem.n_params()) {
             Err(why) => of_points.push(Check {
                 problem: Some(why),
-                ..Check::new("points")
+                ..Check::new("models")
             }),
             Ok(points) => {
                 let found = Recomputed::new(&problem, &encoded, &points, &info)?;
                 facts.judged = found.judged(problem.n_objectives(), train.schema(), &info);
-                if let Ok(certificates) = &found.certificates {
-                    facts.certificate = CertificateInfo::of(certificates);
+                if let Ok(proofs) = &found.proofs {
+                    facts.proof = ProofInfo::of(proofs);
                 }
                 of_points = found.compare(front, &info, &names, &encoded);
                 of_points.push(found.front(&problem, &encoded, &info)?);
@@ -172,14 +172,14 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
     checks.extend(of_points);
     Ok(Verification {
         source,
-        points: facts.points,
+        models: facts.models,
         agrees: checks.iter().all(Check::agrees),
         tolerance: TOLERANCE,
         checks,
     })
 }
 
-/// What `run.json` says that its data and its front say too.
+/// The entries of `run.json` that follow from the data and the front.
 #[derive(Serialize)]
 struct Facts {
     objectives: Vec<String>,
@@ -187,10 +187,10 @@ struct Facts {
     at_zero: Vec<f64>,
     features: Vec<String>,
     rows: Ordered<usize>,
-    points: usize,
+    models: usize,
     judged: JudgedInfo,
     penalty: Option<PenaltyInfo>,
-    certificate: CertificateInfo,
+    proof: ProofInfo,
     intervals: IntervalInfo,
 }
 
@@ -202,21 +202,21 @@ impl Facts {
             at_zero: info.at_zero.clone(),
             features: info.features.clone(),
             rows: info.rows.clone(),
-            points: info.points,
+            models: info.models,
             judged: info.judged.clone(),
             penalty: info.penalty.clone(),
-            certificate: info.certificate.clone(),
+            proof: info.proof.clone(),
             intervals: info.intervals.clone(),
         }
     }
 
     fn json(&self) -> Value {
-        // Texts, numbers and lists of them: nothing that JSON cannot hold.
+        // Strings, numbers and lists always convert to JSON.
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// Whether these are the run's rows, and if not, what tells.
+/// Checks that these are the run's rows, and describes the difference if not.
 fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     let mut check = Check::new("data");
     let (stored, found) = (json!(info.fingerprint), json!(fingerprint(encoded)));
@@ -231,7 +231,7 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     };
     let (stored, found) = (rows(&info.rows), rows(&rows_by_split(encoded)));
     if stored != found {
-        reasons.push(format!("the run has {stored} rows, these are {found}"));
+        reasons.push(format!("the run has {stored} rows, the data have {found}"));
     }
     let features = encoded.encoding.schema().feature_names();
     let lacks = |own: &[String], other: &[String]| {
@@ -239,16 +239,16 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
         absent.map(|name| format!("{name:?}"))
     };
     if let Some(name) = lacks(&info.features, &features) {
-        reasons.push(format!("these lack the feature {name}"));
+        reasons.push(format!("the data lack the feature {name}"));
     }
     if let Some(name) = lacks(&features, &info.features) {
         reasons.push(format!(
-            "these have the feature {name}, which the run has not"
+            "the data have the feature {name}, which the run does not have"
         ));
     }
     if reasons.is_empty() {
         reasons.push(
-            "as many rows and the same features, but a value, label, group or weight is another"
+            "a value, label, group or weight differs; the number of rows and the features agree"
                 .into(),
         );
     }
@@ -259,16 +259,16 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     check
 }
 
-/// A generation that should have been verified in place of this one.
-fn of_state(damaged: &Notice) -> Check {
+/// A corrupted generation that should have been verified instead of this one.
+fn of_state(damaged: &Diagnostic) -> Check {
     Check {
         problem: Some(damaged.message.to_string()),
         ..Check::new("state")
     }
 }
 
-/// Every logged use of the certifying rows, tested again in its order on recomputed counts; `None`
-/// without any.
+/// Repeats every logged use of the certifying rows, in order, on recomputed counts; `None` without
+/// any uses.
 fn certificates(
     folder: &Path,
     info: &RunInfo,
@@ -296,7 +296,7 @@ fn certificates(
         estimator: None,
     };
     for (index, used) in uses.iter().enumerate() {
-        // Uses of rows or fronts of before are there to be counted.
+        // Uses of previous rows or fronts only count.
         let own = |c: &Certified| {
             let certify = run.evidence.certify.as_ref();
             c.front_sha256 == info.front_sha256
@@ -312,20 +312,20 @@ fn certificates(
                 let found = serde_json::to_value(&found).unwrap_or_default();
                 check.json(&place, "", &stored, &found, TOLERANCE);
             }
-            Err(e) => check.problem = Some(format!("{place}: it cannot be tested again: {e}")),
+            Err(e) => check.problem = Some(format!("{place}: the use cannot be tested again: {e}")),
         }
     }
     if let Some(certified) = &info.certified
         && !uses.iter().any(|used| used.certificate == *certified)
     {
         check.problem = Some(format!(
-            "{USES} lacks the use that run.json names; restore it from a backup"
+            "{USES} lacks the use recorded in run.json; restore the file from a backup"
         ));
     }
     Some(check)
 }
 
-/// A use of the certifying rows after those before it.
+/// Repeats a use of the certifying rows after the previous uses.
 fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Certified, Error> {
     let exact = stored.test == TestKind::Exact;
     let best = stored.order.as_deref();
@@ -335,7 +335,7 @@ fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Cert
     Ok(found)
 }
 
-/// The stored encoding beside the one that these rows give.
+/// Compares the stored encoding with the encoding of these rows.
 fn check_encoding((mut check, stored): (Check, Option<Value>), encoded: &Encoded) -> Check {
     if let Some(stored) = stored {
         let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();

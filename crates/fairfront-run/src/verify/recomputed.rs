@@ -1,9 +1,10 @@
-//! What the data say of the models of a run, compared with the stored values.
+//! Recomputes the values of a run's models from the data, and compares them with the stored ones.
 
 use fairfront_core::{Calibration, FairProblem, Measure, Points, Problem, Schema};
 use fairfront_data::{Encoded, Part};
+use fairfront_model::ModelId;
 use fairfront_pareto::{Values, dominates, nondominated};
-use fairfront_solve::{Certificate, Front, certify};
+use fairfront_solve::{Front, Proof, prove};
 use serde_json::json;
 
 use super::check::{self, Check, TOLERANCE};
@@ -14,14 +15,14 @@ use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_tes
 use crate::measured::{SplitValues, split_values};
 use crate::{Error, FrontTable, LeftOut, RunInfo};
 
-/// What the data say of a run's points.
+/// Recomputed values of a run's models.
 pub(super) struct Recomputed {
     points: Points,
     splits: Vec<SplitValues>,
     pub(super) weighed: Weighed,
     calibrations: Vec<Calibration>,
-    pub(super) certificates: Result<Vec<Certificate>, String>,
-    /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
+    pub(super) proofs: Result<Vec<Proof>, String>,
+    /// The measures that the objectives approximate, if models may be judged by them.
     measures: Vec<Measure>,
 }
 
@@ -42,7 +43,8 @@ impl Recomputed {
         let weighed = weigh(encoded, models, &compared_in(problem), replicates, &|| {
             false
         })?;
-        let weighed = weighed.ok_or_else(|| Error::data("models were not weighed"))?;
+        let weighed =
+            weighed.ok_or_else(|| Error::data("the intervals of the models were not computed"))?;
         let calibrations = match left_out(LeftOut::Calibration) {
             true => vec![Calibration::default(); models.len()],
             false => calibrations(encoded, models)?,
@@ -55,9 +57,9 @@ impl Recomputed {
         };
         let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
-            certificates: match left_out(LeftOut::OptimalityProofs) {
+            proofs: match left_out(LeftOut::OptimalityProofs) {
                 true => Ok(Vec::new()),
-                false => certify(problem, &front).map_err(|e| e.to_string()),
+                false => prove(problem, &front).map_err(|e| e.to_string()),
             },
             points: front.points,
             splits,
@@ -70,12 +72,12 @@ impl Recomputed {
         })
     }
 
-    /// How points were judged, as far as those that are left tell: points that were dropped are not
-    /// in the folder.
+    /// How models were judged. Dropped candidates are not in the folder, so their numbers are taken
+    /// from the run.
     pub(super) fn judged(&self, m: usize, schema: &Schema, info: &RunInfo) -> JudgedInfo {
         let n = self.points.len();
         let stored = &info.judged;
-        // As many as there were, unless they were more than asked for.
+        // The stored number if the front was reduced to the requested number of models.
         let fewer = info.left_out.contains(&LeftOut::Candidates);
         let kept = |stored: usize| match fewer || n >= info.solver.points() {
             true => stored.max(n),
@@ -97,7 +99,7 @@ impl Recomputed {
         judged
     }
 
-    /// Every number of every point and of the unmitigated model, by family.
+    /// Compares every number of every model and of the unmitigated model, by family.
     pub(super) fn compare(
         &self,
         front: &FrontTable,
@@ -111,7 +113,7 @@ impl Recomputed {
             schema: encoded.part(Part::Train).schema(),
             splits: &self.splits,
             calibrations: &self.calibrations,
-            certificates: self.certificates.as_deref().unwrap_or_default(),
+            proofs: self.proofs.as_deref().unwrap_or_default(),
             intervals: &self.weighed.intervals,
         };
         let (found, unmitigated) = (described.table(), described.unmitigated());
@@ -119,7 +121,7 @@ impl Recomputed {
         let own = info.unmitigated.values.0.iter();
         let own: Vec<&String> = own.map(|(name, _)| name).collect();
         let of_model: Vec<&String> = unmitigated.iter().map(|(name, _)| name).collect();
-        if self.certificates.is_ok() {
+        if self.proofs.is_ok() {
             let (stored, found) = (json!(front.names), json!(found.names));
             columns.json("front.parquet", "columns", &stored, &found, 0.0);
         }
@@ -128,10 +130,10 @@ impl Recomputed {
 
         let mut families: Vec<Check> = Vec::new();
         let mut family = |column: &str| -> (usize, f64) {
-            let (what, allowed) = family_of(column);
-            let at = families.iter().position(|check| check.what == what);
+            let (family, allowed) = family_of(column);
+            let at = families.iter().position(|check| check.what == family);
             let at = at.unwrap_or_else(|| {
-                families.push(Check::new(what));
+                families.push(Check::new(family));
                 families.len() - 1
             });
             (at, allowed)
@@ -140,14 +142,14 @@ impl Recomputed {
         let of_model: Vec<(usize, f64)> =
             unmitigated.iter().map(|(name, _)| family(name)).collect();
         for ((name, values), (at, allowed)) in found.names.iter().zip(&found.columns).zip(placed) {
-            for (point, (stored, value)) in front
+            for (index, (stored, value)) in front
                 .column(name)
                 .unwrap_or_default()
                 .iter()
                 .zip(values)
                 .enumerate()
             {
-                let place = format!("point {point}");
+                let place = format!("model {}", ModelId::of_index(index));
                 families[at].number(&place, name, *stored, *value, allowed);
             }
         }
@@ -156,24 +158,24 @@ impl Recomputed {
                 families[at].number("the unmitigated model", name, *stored, *value, allowed);
             }
         }
-        if let Err(why) = &self.certificates {
+        if let Err(why) = &self.proofs {
             families.push(Check {
-                problem: Some(format!("they cannot be recomputed: {why}")),
-                ..Check::new("certificates")
+                problem: Some(format!("the proofs cannot be recomputed: {why}")),
+                ..Check::new("optimality proofs")
             });
         }
         families.insert(0, columns);
         families
     }
 
-    /// Whether no point dominates another in what the front is judged by.
+    /// Checks that no model dominates another in the values by which the front is judged.
     pub(super) fn front(
         &self,
         problem: &FairProblem,
         encoded: &Encoded,
         info: &RunInfo,
     ) -> Result<Check, Error> {
-        let mut check = Check::new("no point dominates another");
+        let mut check = Check::new("no model dominates another");
         check.compared = self.points.len();
         let m = problem.n_objectives();
         let (values, by) = match info.judged.front_in {
@@ -186,26 +188,27 @@ impl Recomputed {
                     (values, "in the measures on training and validation rows")
                 }
                 _ => {
-                    check.problem = Some("the rows cannot give the measures".into());
+                    check.problem = Some("the measures cannot be computed on these rows".into());
                     return Ok(check);
                 }
             },
         };
         let Ok(judged) = Values::new(&values, m) else {
-            check.problem = Some("a value is no number".into());
+            check.problem = Some("a value is not a number".into());
             return Ok(check);
         };
         let best = nondominated(judged);
         let of = |i: usize| &values[i * m..(i + 1) * m];
-        // What differs by rounding alone ties.
+        // Values that differ only by rounding tie.
         let beats = |a: usize, b: usize| {
             let mut pairs = of(a).iter().zip(of(b));
             dominates(of(a), of(b)) && pairs.any(|(a, b)| check::share(*a, *b) > TOLERANCE)
         };
-        for point in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
-            if let Some(better) = best.iter().find(|better| beats(**better, point)) {
+        for worse in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
+            if let Some(better) = best.iter().find(|better| beats(**better, worse)) {
                 check.different += 1;
-                let first = || format!("point {point} is dominated by point {better} {by}");
+                let [worse, better] = [worse, *better].map(ModelId::of_index);
+                let first = || format!("model {worse} is dominated by model {better} {by}");
                 check.problem.get_or_insert_with(first);
             }
         }
@@ -213,7 +216,7 @@ impl Recomputed {
     }
 }
 
-/// What a column is about, and what its values may differ by.
+/// The family of a column, and the relative difference allowed for its values.
 fn family_of(column: &str) -> (String, f64) {
     const ENDS: [&str; 7] = [
         ".low",
@@ -231,8 +234,10 @@ fn family_of(column: &str) -> (String, f64) {
         "true_negatives(",
         "false_negatives(",
     ];
-    if column.starts_with("certificate.") {
-        return ("certificates".into(), TOLERANCE);
+    if ["optimality_gap", "gradient_residual"].contains(&column)
+        || column.starts_with("multiplier.")
+    {
+        return ("optimality proofs".into(), TOLERANCE);
     }
     if column.starts_with("calibration.") || column.starts_with("reliability.") {
         return ("calibration".into(), TOLERANCE);

@@ -1,4 +1,4 @@
-//! The rows of a run, found and read again.
+//! Finds and reads the rows of a run again.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::fit::fingerprint;
 use crate::store::read_stable;
 use crate::{Error, RunInfo};
 
-/// The rows of a run, read and encoded again; fails unless they are the run's rows.
+/// Reads and encodes the rows of a run again; fails if they are no longer the run's rows.
 pub(crate) fn rows_again(
     folder: &Path,
     info: &RunInfo,
@@ -29,7 +29,7 @@ pub(crate) fn rows_again(
     }
 }
 
-/// The rows of a run, read again.
+/// Reads the rows of a run again.
 pub(super) fn reopen(
     folder: &Path,
     info: &RunInfo,
@@ -44,10 +44,10 @@ pub(super) fn reopen(
         }
         _ => None,
     };
-    // What is wrong now is wrong with the run or its data, and no wrong usage.
+    // Errors here are caused by the run or its data, not by wrong usage.
     let failed = |e: fairfront_data::Error| match e.is_usage() {
         true => Error::data(say![
-            "the data cannot be read as the run says: ",
+            "the data cannot be read with the settings of the run: ",
             e.message()
         ]),
         false => e.into(),
@@ -72,11 +72,13 @@ pub(super) fn reopen(
         true if own.is_empty() => {
             let source = &info.source;
             return Err(name_them(format!(
-                "the rows of {source:?} are in no file that is known"
+                "the run names no file with the rows of {source:?}"
             )));
         }
         true if own.iter().any(|file| file == "-") => {
-            return Err(name_them("the run read standard input".into()));
+            return Err(name_them(
+                "the run read its rows from standard input".into(),
+            ));
         }
         true => {
             found = own
@@ -89,23 +91,23 @@ pub(super) fn reopen(
     };
     let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
     if let Some(absent) = files.iter().find(is_absent) {
-        return Err(name_them(format!("{absent}: there is no such file")));
+        return Err(name_them(format!("{absent}: no such file")));
     }
     Prepared::from_files(files, &info.spec, options).map_err(failed)
 }
 
-/// Where a file of a run is: in the current folder, or in the folder that holds the run folder.
+/// Finds a file of a run in the current folder, or next to the run folder.
 fn place_of(folder: &Path, name: &str) -> Result<String, String> {
     let absolute = std::path::absolute(folder).ok();
-    let beside = absolute
+    let sibling = absolute
         .as_deref()
         .and_then(Path::parent)
         .map(|parent| parent.join(name));
-    let places = [Some(Path::new(name).to_path_buf()), beside];
+    let places = [Some(Path::new(name).to_path_buf()), sibling];
     let mut places = places.into_iter().flatten();
     let found = places.find(|place| place.exists());
     let found = found.map(|place| place.to_string_lossy().into_owned());
     found.ok_or_else(|| {
-        format!("{name}: there is no such file in the current folder or in the folder of the run")
+        format!("{name}: no such file in the current folder or next to the run folder")
     })
 }

@@ -1,10 +1,10 @@
-//! The files of a run as they were found: what can be read of them, and whether they were changed.
+//! Reads the files of a run as they are now, and checks whether they were changed.
 
 use std::path::Path;
 
 use fairfront_core::Points;
-use fairfront_model::Error as ModelError;
 use fairfront_model::seal::sum;
+use fairfront_model::{Error as ModelError, ModelId};
 use serde_json::{Value, json};
 
 use super::Check;
@@ -13,12 +13,12 @@ use crate::{Error, FrontTable, RunInfo};
 
 const FRONT: &str = "front.parquet";
 
-/// The stored encoding, or why there is none.
+/// The stored encoding, or why it cannot be read.
 pub(super) fn read_encoding(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
     read_json("encoding.json", folder, &info.encoding_sha256)
 }
 
-/// The stored counts, or why there are none.
+/// The stored counts, or why they cannot be read.
 pub(super) fn read_tallies(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
     read_json(TALLIES, folder, &info.tallies_sha256)
 }
@@ -29,13 +29,13 @@ fn read(name: &str, folder: &Path) -> (Check, Option<Vec<u8>>) {
     match std::fs::read(folder.join(name)) {
         Ok(bytes) => (check, Some(bytes)),
         Err(e) => {
-            check.problem = Some(format!("it cannot be read ({})", e.kind()));
+            check.problem = Some(format!("the file cannot be read ({})", e.kind()));
             (check, None)
         }
     }
 }
 
-/// A stored file, if it can be read, and whether it is the file that was written.
+/// A stored file, if it can be read, and whether it is the one that the run wrote.
 fn read_json(name: &str, folder: &Path, written: &str) -> (Check, Option<Value>) {
     let (mut check, bytes) = read(name, folder);
     let Some(bytes) = bytes else {
@@ -51,7 +51,7 @@ fn read_json(name: &str, folder: &Path, written: &str) -> (Check, Option<Value>)
     }
 }
 
-/// The front, if its file can be read at all, and whether it is the file that was written.
+/// The front, if its file can be read, and whether it is the one that the run wrote.
 pub(super) fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
     let (mut check, bytes) = read(FRONT, folder);
     let Some(bytes) = bytes else {
@@ -72,19 +72,19 @@ pub(super) fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, 
     }
 }
 
-/// The parameters of the front's points and, at the end, of the unmitigated model.
+/// The parameters of the front's models and, at the end, of the unmitigated model.
 pub(super) fn points_of(front: &FrontTable, info: &RunInfo, n: usize) -> Result<Points, String> {
     let mut points = Points::new(n);
     let models = front.params.iter().chain([&info.unmitigated.params]);
     for (index, params) in models.enumerate() {
         let place = match index == front.len() {
             true => "the unmitigated model".into(),
-            false => format!("point {index}"),
+            false => format!("model {}", ModelId::of_index(index)),
         };
         if params.len() != n {
             let found = params.len();
             return Err(format!(
-                "{place} has {found} parameters, and these rows need {n}"
+                "{place} has {found} parameters, but these rows need {n}"
             ));
         }
         if let Some(at) = params.iter().position(|p| !p.is_finite()) {

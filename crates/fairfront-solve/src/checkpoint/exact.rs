@@ -13,7 +13,7 @@ pub(crate) fn deserialize<'de, T: Exact, D: Deserializer<'de>>(from: D) -> Resul
     T::Wire::deserialize(from).map(T::from_wire)
 }
 
-/// Something made of numbers, and the form in which JSON holds it.
+/// A value made of numbers, with the form in which JSON holds it.
 pub(crate) trait Exact: Sized {
     type Wire: Serialize + DeserializeOwned;
     fn to_wire(&self) -> Self::Wire;
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back_bit_by_bit(mut numbers in prop::collection::vec(any::<f64>(), 0..9)) {
+        fn numbers_survive_a_round_trip_bit_by_bit(mut numbers in prop::collection::vec(any::<f64>(), 0..9)) {
             numbers.extend([0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, 0.1]);
             let known = Some((numbers[0], numbers.clone()));
             let text = serde_json::to_string(&State { numbers: numbers.clone(), known }).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_refused() {
+    fn other_values_are_rejected() {
         for text in ["null", "\"1\"", "true", "[1]"] {
             let text = format!("{{\"numbers\":[{text}],\"known\":null}}");
             assert!(serde_json::from_str::<State>(&text).is_err(), "{text}");

@@ -19,13 +19,14 @@ const SUM: usize = 32;
 /// The kind of a solver's result.
 const OUTCOME: &str = "outcome";
 
-/// The progress of a solver between two rounds. Resuming from there
-/// ([`Solver::resume`](crate::Solver::resume), [`resume_polish`](crate::resume_polish)) with the same
-/// settings on the same problem ends in exactly the same result as solving without a break, for any number of
-/// threads.
+/// The progress of a solver between two rounds. Resuming from it
+/// ([`Solver::resume`](crate::Solver::resume), [`resume_polish`](crate::resume_polish)) with the
+/// same settings on the same problem gives exactly the result of an uninterrupted solve, for any
+/// number of threads.
 ///
-/// Random streams are keyed by round, so a checkpoint holds none; whatever follows from the problem alone
-/// (preconditioners, second derivatives) is computed again. Numbers are exact.
+/// Random streams are keyed by round, so a checkpoint does not store them. Everything that follows
+/// from the problem alone (preconditioners, second derivatives) is computed again. Numbers are
+/// exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     header: Header,
@@ -50,28 +51,30 @@ impl Checkpoint {
                 n_params: problem.n_params(),
                 n_objectives: problem.n_objectives(),
             },
-            // It cannot fail: states hold no maps.
+            // Cannot fail, because states do not contain maps.
             state: serde_json::to_vec(state).unwrap_or_default(),
         }
     }
 
-    /// A solver's result, for work that begins with it.
+    /// Stores a solver's result, for work that begins with it.
     pub fn of_outcome(problem: &dyn Problem, outcome: &Outcome) -> Self {
         Self::new(OUTCOME, problem, outcome)
     }
 
-    /// The result that [`Checkpoint::of_outcome`] was given.
+    /// The result that [`Checkpoint::of_outcome`] stored.
     pub fn outcome(&self, problem: &dyn Problem) -> Result<Outcome, Error> {
         self.state(OUTCOME, problem)
     }
 
-    /// The name of the solver that wrote it, `polish`, or `outcome` for a solver's result.
+    /// The name of the solver that wrote the checkpoint, `polish`, or `outcome` for a solver's
+    /// result.
     pub fn kind(&self) -> &str {
         &self.header.kind
     }
 
-    /// As bytes: a line that names the format, a line of JSON with its version, kind, and numbers of parameters
-    /// and objectives, the state as JSON, and the SHA-256 sum of all of this.
+    /// Encodes the checkpoint: a line that names the format, a line of JSON with its version, kind,
+    /// and numbers of parameters and objectives, the state as JSON, and the SHA-256 sum of all of
+    /// this.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(serde_json::to_vec(&self.header).unwrap_or_default());
@@ -82,7 +85,7 @@ impl Checkpoint {
         bytes
     }
 
-    /// From [`Checkpoint::to_bytes`]; any other bytes are refused.
+    /// Decodes the result of [`Checkpoint::to_bytes`]; any other bytes are rejected.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let Some(rest) = bytes.strip_prefix(MAGIC).filter(|rest| rest.len() > SUM) else {
             return Err(corrupted("not a checkpoint of a solver"));
@@ -115,7 +118,7 @@ impl Checkpoint {
         let header = &self.header;
         if header.kind != kind {
             return Err(Error::Checkpoint(format!(
-                "it is of {}, not of {kind}",
+                "it belongs to {}, not to {kind}",
                 header.kind
             )));
         }
@@ -123,7 +126,7 @@ impl Checkpoint {
         let (n, m) = (problem.n_params(), problem.n_objectives());
         if own != (n, m) {
             return Err(Error::Checkpoint(format!(
-                "it is of a problem with {} parameters and {} objectives, this one has {n} and {m}",
+                "its problem has {} parameters and {} objectives, but this one has {n} and {m}",
                 own.0, own.1
             )));
         }
@@ -139,13 +142,13 @@ fn corrupted(why: &str) -> Error {
 }
 
 fn other_version() -> Error {
-    Error::Checkpoint("it is of another version of the format; start again".into())
+    Error::Checkpoint("it has another version of the format; start again".into())
 }
 
-/// Refuses a state that does not fit.
+/// Rejects an inconsistent state.
 pub(crate) fn ensure(holds: bool) -> Result<(), Error> {
     match holds {
         true => Ok(()),
-        false => Err(corrupted("its numbers do not fit together")),
+        false => Err(corrupted("its numbers are inconsistent")),
     }
 }

@@ -1,4 +1,5 @@
-//! Nothing that a checkpoint holds is trusted: shapes are compared with those of the problem before use.
+//! Checks the contents of a checkpoint, which are not trusted: shapes must match those of the
+//! problem.
 
 use fairfront_core::Points;
 
@@ -6,7 +7,7 @@ use crate::MOST_OBJECTIVES;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Outcome, Subproblems};
 
-/// No count is larger: sums of a few of them cannot overflow.
+/// Counts must not be larger, so that sums of a few of them cannot overflow.
 const MOST: u64 = 1 << 53;
 
 /// A part of a checkpoint.
@@ -15,7 +16,7 @@ pub(crate) trait Sound {
     fn is_sound(&self, n: usize, m: usize) -> bool;
 }
 
-/// Whether counts can be counted on.
+/// Whether counts are small enough.
 pub(crate) fn are_counts(counts: &[usize]) -> bool {
     counts.iter().all(|count| *count as u64 <= MOST)
 }
@@ -77,7 +78,7 @@ impl Sound for Outcome {
             && self.unmitigated.is_sound(n, m)
             && self.unmitigated.len() == 1
             && self.counters.is_sound(n, m)
-            && (self.certificates.iter()).all(|c| of_front(c.multipliers.len()))
+            && (self.proofs.iter()).all(|c| of_front(c.multipliers.len()))
             && (candidates.is_empty() || candidates.is_sound(n, m))
     }
 }

@@ -5,12 +5,12 @@ use crate::trace::kkt::Kkt;
 
 /// The inverse of the Hessian in a quadratic model.
 pub(super) enum Curvature {
-    /// Of the loss, by its second derivatives.
+    /// From exact second derivatives of the loss.
     Exact(Box<Kkt>),
-    /// Learned from gradients of the Lagrangian: symmetric, row by row.
+    /// Learned from gradients of the Lagrangian; symmetric, stored row by row.
     Learned {
         inverse: Vec<f64>,
-        /// Whether it is the identity, of which not even the scale has been learned.
+        /// Whether it is still the identity, with nothing learned, not even the scale.
         is_new: bool,
     },
 }
@@ -26,7 +26,7 @@ impl Curvature {
         }
     }
 
-    /// From second derivatives; `None` if they are not finite.
+    /// Creates a curvature from second derivatives; `None` if they are not finite.
     pub(super) fn exact(of: &SecondOrder) -> Option<Self> {
         let kkt = Kkt::new(&of.lower, of.gradient.len(), &[])?;
         Some(Self::Exact(Box::new(kkt)))
@@ -47,14 +47,14 @@ impl Curvature {
         }
     }
 
-    /// Whether gradients have changed it.
+    /// Whether it has learned from gradients.
     pub(super) fn has_learned(&self) -> bool {
         matches!(self, Self::Learned { is_new: false, .. })
     }
 
-    /// Learns from a step that changed the gradient of the Lagrangian, where `expected` is the change
-    /// that this curvature foretold. BFGS with Powell's damping keeps the matrix positive definite even
-    /// if the Lagrangian is not convex.
+    /// Learns from a step that changed the gradient of the Lagrangian, where `expected` is the
+    /// change that this curvature predicted. BFGS with Powell's damping keeps the matrix positive
+    /// definite even if the Lagrangian is not convex.
     pub(super) fn learn(&mut self, step: &[f64], change: &[f64], expected: &[f64]) {
         let Self::Learned { inverse, is_new } = self else {
             return;
@@ -84,7 +84,7 @@ impl Curvature {
         let factor = (1.0 + dot(&change, &solved) / product) / product;
         for (i, row) in inverse.chunks_exact_mut(n).enumerate() {
             for (j, h) in row.iter_mut().enumerate() {
-                // One expression for both places of a pair, so that the matrix stays symmetric.
+                // The same expression for both entries of a pair keeps the matrix symmetric.
                 let cross = solved[i] * step[j] + step[i] * solved[j];
                 *h += factor * (step[i] * step[j]) - cross / product;
             }
@@ -96,17 +96,17 @@ impl Curvature {
 mod tests {
     use super::*;
 
-    /// After a step the inverse maps the change of the gradient to the step, and stays positive
-    /// definite whatever the change was.
+    /// After a step, the inverse maps the change of the gradient to the step, and stays positive
+    /// definite for any change.
     #[test]
-    fn it_learns_what_a_step_showed() {
+    fn curvature_reproduces_the_last_step() {
         let mut curvature = Curvature::identity(3);
         let (step, change) = ([1.0, 2.0, -1.0], [3.0, 1.0, -2.0]);
         curvature.learn(&step, &change, &step);
         for (a, b) in curvature.solve(&change).iter().zip(step) {
             assert!((a - b).abs() < 1e-14);
         }
-        // The change that this curvature foretells for the second step is that of the first.
+        // The change that this curvature predicts for the second step is that of the first.
         curvature.learn(&step, &[-3.0, -1.0, 2.0], &change);
         for v in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], change] {
             assert!(dot(&v, &curvature.solve(&v)) > 0.0);

@@ -5,19 +5,19 @@ use fairfront_core::{Points, SecondOrder};
 use super::subproblem::Work;
 use crate::Error;
 
-/// The step of forward differences: the root of the distance between 1 and the next number.
+/// The step of forward differences: the square root of the distance between 1 and the next number.
 const DIFFERENCE: f64 = 1.490_116_119_384_765_6e-8;
 
 /// Loss and bounded covariances at one point.
 pub(super) struct Evaluated {
     pub(super) variables: Vec<f64>,
     pub(super) loss: f64,
-    /// As shares of the unmitigated model's.
+    /// As shares of the covariances of the unmitigated model.
     pub(super) roots: Vec<f64>,
     pub(super) slopes: Option<Slopes>,
 }
 
-/// Their derivatives by the variables.
+/// The derivatives of loss and covariances with respect to the variables.
 pub(super) struct Slopes {
     pub(super) gradient: Vec<f64>,
     pub(super) roots: Vec<Vec<f64>>,
@@ -97,7 +97,7 @@ impl Work<'_> {
         })
     }
 
-    /// Forward differences: the point and all its moved copies are evaluated at once.
+    /// Forward differences: evaluates the point and all its moved copies at once.
     fn differences(&mut self, variables: Vec<f64>) -> Result<Evaluated, Error> {
         let setup = self.setup;
         let n = variables.len();
@@ -109,10 +109,10 @@ impl Work<'_> {
             points.push(&self.point(&moved));
             moved[j] = variables[j];
         }
-        // One function's values at the point and its copies.
+        // The values of one function at the point and its copies.
         let slope = |values: &[f64]| -> Vec<f64> {
             let differences = values[1..].iter().zip(&variables).map(|(there, v)| {
-                // The step that was really made, after rounding.
+                // The actual step, after rounding.
                 (there - values[0]) / ((v + DIFFERENCE) - v)
             });
             differences.collect()

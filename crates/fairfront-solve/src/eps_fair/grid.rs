@@ -1,26 +1,26 @@
 use crate::Error;
 
-/// The bounds of all subproblems, in an order in which neighbours differ in one step.
+/// The bounds of all subproblems, ordered so that neighbors differ in one step.
 pub(super) struct Grid {
-    /// One ε for each fairness objective. The unmitigated model's own come first.
+    /// One ε per fairness objective. The first bounds are those of the unmitigated model.
     pub(super) bounds: Vec<Vec<f64>>,
 }
 
 impl Grid {
-    /// k values for each objective, evenly spaced from its largest down to 0, as many as make at
-    /// most `points` combinations. Where the unmitigated model is fair already there is nothing to
-    /// vary: the largest is 0, which is the only value.
+    /// k values for each objective, evenly spaced from its largest value down to 0, with k as large
+    /// as at most `points` combinations allow. If the unmitigated model is already fair in an
+    /// objective, its largest value is 0, which is its only value.
     pub(super) fn new(largest: &[f64], points: usize) -> Result<Self, Error> {
         let exponent = largest.iter().filter(|l| **l > 0.0).count() as u32;
         let fits = |k: usize| k.checked_pow(exponent).is_some_and(|n| n <= points);
         if !fits(2) {
             return Err(Error::Setting {
-                setting: "points",
+                setting: "models",
                 value: points.to_string(),
                 rule: "at least 2 to the power of the number of fairness objectives".into(),
             });
         }
-        // The root by floating point can be one off.
+        // The floating-point root can be off by one.
         let mut k = (points as f64).powf(1.0 / f64::from(exponent.max(1))) as usize + 1;
         while !fits(k) {
             k -= 1;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_spent_on_what_can_be_bounded() {
+    fn bounds_vary_only_for_nonzero_objectives() {
         let bounds = Grid::new(&[2.0, 0.0], 5).unwrap().bounds;
         assert_eq!(
             bounds,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_differ_in_one_step_and_all_combinations_occur() {
+    fn neighbors_differ_in_one_step_and_all_combinations_occur() {
         for (m, points, k) in [(2, 100, 10), (2, 99, 9), (3, 64, 4), (3, 30, 3), (4, 16, 2)] {
             let largest: Vec<f64> = (1..=m).map(f64::from).collect();
             let bounds = Grid::new(&largest, points).unwrap().bounds;
@@ -84,7 +84,7 @@ mod tests {
         }
         let few = Grid::new(&[1.0, 1.0, 1.0], 7).err().unwrap().to_string();
         assert!(
-            few.starts_with("points is 7; it must be at least 2 to the power"),
+            few.starts_with("models is 7; it must be at least 2 to the power"),
             "{few}"
         );
     }

@@ -1,4 +1,4 @@
-//! EPS-fair: the loss under bounds on the covariances, once for each of many bounds.
+//! EPS-fair minimizes the loss under bounds on the covariances, once for each of many bounds.
 
 mod curvature;
 mod evaluation;
@@ -34,8 +34,8 @@ use crate::{Solver, Suits, Why};
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "eps-fair";
 
-/// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
-/// bounds. Their number is fixed so that the result does not depend on threads.
+/// Number of chains of subproblems that run in parallel, each from the unmitigated model toward
+/// tighter bounds. It is fixed, so that the result does not depend on the number of threads.
 const CHAINS: usize = 16;
 
 impl Solver for EpsFair {
@@ -63,9 +63,9 @@ impl Solver for EpsFair {
         self.seed = seed;
     }
 
-    /// Computes a front: min f₁ subject to |c| ≤ ε for every covariance c whose square the other
-    /// objectives are made of, for evenly spaced ε from 0 to that of the unmitigated model, which
-    /// is in the list too. Dominated solutions are left out.
+    /// Computes a front: min f₁ subject to |c| ≤ ε for every covariance c whose squares form the
+    /// other objectives, for evenly spaced ε from 0 to that of the unmitigated model. The list also
+    /// contains the unmitigated model. Dominated solutions are dropped.
     fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.run(problem, None, observer)
     }
@@ -78,10 +78,10 @@ impl Solver for EpsFair {
     ) -> Result<Outcome, Error> {
         self.check_for(problem)?;
         let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
-        work.go_on(state, observer)
+        work.finish(state, observer)
     }
 
-    /// Every bound starts from the point that is nearest to it.
+    /// For every bound, the subproblem starts from the point that is nearest to it.
     fn update(
         &self,
         problem: &dyn Problem,
@@ -121,10 +121,10 @@ impl EpsFair {
         let mut work = Work::new(self, problem, ground, stop)?;
         work.near = nearest(problem, known, &work.bounds, &work.setup.largest)?;
         let state = State::new(&work, counters);
-        work.go_on(state, observer)
+        work.finish(state, observer)
     }
 
-    /// In which steps are measured that start at a point.
+    /// The preconditioner for steps that start at a point.
     fn preconditioner_at(
         &self,
         problem: &dyn Problem,
@@ -136,7 +136,7 @@ impl EpsFair {
         })
     }
 
-    /// A random point to start from, of its own for each subproblem.
+    /// Draws a random starting point, a different one for each subproblem.
     fn draw_start(&self, number: usize, n_params: usize) -> Vec<f64> {
         let mut random = Stream::new(self.seed, Purpose::Solver, [3, number as u64]);
         (0..n_params)
@@ -145,13 +145,13 @@ impl EpsFair {
     }
 }
 
-/// What does not change from round to round.
+/// Everything that stays the same from round to round.
 struct Work<'a> {
     setup: Setup<'a>,
     ground: Ground,
     bounds: Vec<Vec<f64>>,
     chains: Vec<Range<usize>>,
-    /// Where each of the bounds starts, in an update.
+    /// The starting points of all bounds, in an update.
     near: Option<Points>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Work<'a> {
             && settings.preconditioner
             && !settings.finite_differences
             && problem.second_order().is_some();
-        // Newton's steps are the same in all variables.
+        // Newton steps are the same in all variables.
         let preconditioner = match newton {
             true => Preconditioner::Identity,
             false => settings.preconditioner_at(problem, unmitigated)?,
@@ -191,7 +191,7 @@ impl<'a> Work<'a> {
             stop,
             largest,
         };
-        // The first bounds are met by the unmitigated model.
+        // The unmitigated model meets the first bounds.
         let bounds = match problem.n_objectives() {
             1 => Vec::new(),
             _ => Grid::new(&setup.largest, settings.points)?
@@ -207,8 +207,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The subproblems that are left, a round after the other.
-    fn go_on(self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    /// Solves the remaining subproblems, round by round.
+    fn finish(self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let lengths = self.chains.iter().map(ExactSizeIterator::len);
         let n_rounds = lengths.max().unwrap_or(0);
         let mut reason = StopReason::Complete;
@@ -247,12 +247,12 @@ impl<'a> Work<'a> {
             unmitigated: self.ground.unmitigated,
             stop: reason,
             counters,
-            certificates: Vec::new(),
+            proofs: Vec::new(),
             candidates: Points::default(),
         })
     }
 
-    /// The next subproblem of every chain that has one; whether any was stopped.
+    /// Solves the next subproblem of every chain that has one; returns whether any was stopped.
     fn round(&self, state: &mut State) -> Result<bool, Error> {
         let Setup {
             problem, settings, ..
@@ -314,8 +314,7 @@ fn are_affine(problem: &dyn Problem, bounded: &[bool], at: &[f64]) -> Result<boo
     Ok(true)
 }
 
-/// The unmitigated model's largest covariance of each fairness objective, 0 where it has none to speak
-/// of.
+/// The unmitigated model's largest covariance of each fairness objective; 0 if it is negligible.
 fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
     let of = |i: usize| {
         if ground.fair[i] {
@@ -327,8 +326,8 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
     (1..problem.n_objectives()).map(of).collect()
 }
 
-/// For each of the bounds the known point whose covariances are nearest to them, as shares of the
-/// unmitigated model's; `None` where none are known.
+/// For each of the bounds, the known point whose covariances are nearest to it, as shares of the
+/// unmitigated model's; `None` if no points are known.
 fn nearest(
     problem: &dyn Problem,
     known: Option<&Known>,
@@ -338,7 +337,7 @@ fn nearest(
     let Some(points) = known.map(|known| &known.front.points) else {
         return Ok(None);
     };
-    // Of each point the largest covariance of each fairness objective.
+    // For each point, the largest covariance of each fairness objective.
     let mut sizes = vec![Vec::new(); points.len()];
     for objective in 1..problem.n_objectives() {
         let roots = problem.roots_of(objective)?.values(points)?;
@@ -362,12 +361,12 @@ fn nearest(
     Ok(Some(points.select(&numbers)))
 }
 
-/// What tells a point from every other.
+/// A key that distinguishes a point from every other.
 fn bits(point: &[f64]) -> Vec<u64> {
     point.iter().map(|x| x.to_bits()).collect()
 }
 
-/// Subproblems in order, cut into chains of nearly the same length.
+/// Subproblems in order, divided into chains of nearly equal length.
 fn chains(n: usize) -> Vec<Range<usize>> {
     let k = CHAINS.min(n);
     (0..k).map(|i| i * n / k..(i + 1) * n / k).collect()

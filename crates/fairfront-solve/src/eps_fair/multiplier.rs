@@ -1,4 +1,5 @@
-//! Multipliers of bounds |cₖ| ≤ εₖ in a quadratic model: a small problem with one unknown per bound.
+//! Multipliers of bounds |cₖ| ≤ εₖ in a quadratic model: a small problem with one unknown per
+//! bound.
 
 use fairfront_core::Cholesky;
 
@@ -7,9 +8,9 @@ use crate::descend::dot;
 /// Diagonals grow by this share, so that bounds that depend on each other have a solution.
 const SINGULAR: f64 = 1e-12;
 
-/// min ½λᵀSλ + b·λ + Σ εₖ|λₖ| subject to |λₖ| ≤ limit: the dual of a quadratic model under the bounds
-/// |cₖ + aₖ·d| ≤ εₖ, with S = A W⁻¹ Aᵀ and b = A W⁻¹ g − c. At its solution Sλ + b = −(c + Ad). The
-/// limit makes the bounds elastic: bounds that contradict each other have a solution, too.
+/// min ½λᵀSλ + b·λ + Σ εₖ|λₖ| subject to |λₖ| ≤ limit: the dual of a quadratic model under the
+/// bounds |cₖ + aₖ·d| ≤ εₖ, with S = A W⁻¹ Aᵀ and b = A W⁻¹ g − c. At its solution, Sλ + b = −(c +
+/// Ad). The limit makes the bounds elastic, so that even contradictory bounds have a solution.
 pub(super) struct Dual<'a> {
     /// S, row by row.
     pub(super) matrix: &'a [f64],
@@ -20,10 +21,11 @@ pub(super) struct Dual<'a> {
 }
 
 impl Dual<'_> {
-    /// The solution by an active-set method from these multipliers; `None` if a number is not finite.
+    /// Finds the solution by an active-set method from these multipliers; `None` if a number is not
+    /// finite.
     pub(super) fn solve(&self, from: &[f64]) -> Option<Vec<f64>> {
         let k = from.len();
-        // A bound whose gradient is 0 cannot be influenced.
+        // A step cannot influence a bound whose gradient is 0.
         let moves: Vec<bool> = (0..k).map(|i| self.matrix[i * k + i] > 0.0).collect();
         let mut lambda: Vec<f64> = (0..k)
             .map(|i| match moves[i] {
@@ -38,7 +40,7 @@ impl Dual<'_> {
                 moves[i] && (inside || (self.bounds[i] == 0.0 && lambda[i] == 0.0))
             })
             .collect();
-        // Each pass lowers the objective; rounding alone could make it repeat itself.
+        // Each pass lowers the objective; only rounding could cause a cycle.
         for _ in 0..50 + 20 * k {
             let target = self.minimum(&lambda, &signs, &free)?;
             match self.first_block(&lambda, &target, &signs, &free) {
@@ -62,7 +64,7 @@ impl Dual<'_> {
         Some(lambda)
     }
 
-    /// The minimum over the free multipliers while they keep their signs.
+    /// The minimum over the free multipliers, as long as they keep their signs.
     fn minimum(&self, lambda: &[f64], signs: &[f64], free: &[bool]) -> Option<Vec<f64>> {
         let k = lambda.len();
         let set: Vec<usize> = (0..k).filter(|i| free[*i]).collect();
@@ -91,8 +93,8 @@ impl Dual<'_> {
         Some(target)
     }
 
-    /// The first free multiplier that reaches 0, where its bound changes sides, or the limit on the way
-    /// to the target: its index, the share of the way, and its value there.
+    /// The first free multiplier that reaches 0, where its bound changes sides, or the limit on the
+    /// way to the target: its index, the share of the way, and its value there.
     fn first_block(
         &self,
         lambda: &[f64],
@@ -116,7 +118,7 @@ impl Dual<'_> {
         first
     }
 
-    /// The fixed multiplier that should move most, and the sign its bound then has.
+    /// The fixed multiplier that should move most, and the sign that its bound then has.
     fn most_wrong(&self, lambda: &[f64], free: &[bool], moves: &[bool]) -> Option<(usize, f64)> {
         let k = lambda.len();
         let mut most: Option<(usize, f64, f64)> = None;
@@ -125,7 +127,8 @@ impl Dual<'_> {
             let terms = row.iter().zip(lambda).map(|(s, l)| (s * l).abs());
             let size = self.linear[i].abs() + self.bounds[i] + terms.sum::<f64>();
             let slope = self.linear[i] + dot(row, lambda);
-            // How fast the objective falls if the multiplier moves the only way it can, or the better.
+            // How fast the objective falls if the multiplier moves in its only possible direction,
+            // or in the better one.
             let (fall, sign) = match lambda[i] {
                 0.0 => (slope.abs() - self.bounds[i], -slope.signum()),
                 at => (slope * at.signum() + self.bounds[i], at.signum()),
@@ -159,7 +162,7 @@ mod tests {
             // −(c + a·d).
             let slope = dual.linear[i] + dot(row, lambda);
             let terms: f64 = row.iter().zip(lambda).map(|(s, l)| (s * l).abs()).sum();
-            // Equations with a ridge of 1e-12, solved with a condition of up to 1e12.
+            // Equations with a ridge of 1e-12 and a condition number of up to 1e12.
             let off = 1e-9 * (1.0 + dual.linear[i].abs() + terms);
             let (bound, at) = (dual.bounds[i], lambda[i]);
             prop_assert!(at.abs() <= dual.limit);
@@ -168,9 +171,9 @@ mod tests {
             } else if at == 0.0 {
                 prop_assert!(slope.abs() <= bound + off, "{slope} above {bound}");
             } else if at.abs() == dual.limit {
-                prop_assert!(-slope * at.signum() >= bound - off, "elastic for no reason");
+                prop_assert!(-slope * at.signum() >= bound - off, "elastic without need");
             } else {
-                // The bound is reached on the side that the sign of the multiplier says.
+                // The bound is reached on the side given by the sign of the multiplier.
                 prop_assert!(
                     (slope + bound * at.signum()).abs() <= off,
                     "{slope}, {bound}"
@@ -182,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn solutions_meet_the_conditions(
+        fn solutions_satisfy_the_optimality_conditions(
             (k, r, b, linear, bounds, from) in (1..7_usize, 1..7_usize).prop_flat_map(|(k, r)| {
                 let numbers = |n| prop::collection::vec(-3.0..3.0_f64, n);
                 let bounds = prop::collection::vec(prop_oneof![Just(0.0), 0.0..2.0_f64], k);
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_nothing_moves_has_no_multiplier() {
+    fn a_bound_with_zero_gradient_has_no_multiplier() {
         let dual = Dual {
             matrix: &[2.0, 0.0, 0.0, 0.0],
             linear: &[-3.0, -5.0],

@@ -4,28 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::setting::{Declared, Declares, Kind, field};
 
-/// EPS-fair, the baseline: the loss is minimised with every covariance bounded by ε, once for each
-/// of many ε. [`EpsFair::default`] are our settings, [`EpsFair::paper`] those of the paper.
+/// EPS-fair, the baseline: minimizes the loss with every covariance bounded by ε, once for each of
+/// many ε. [`EpsFair::default`] has the settings of fairfront, [`EpsFair::paper`] those of the
+/// paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EpsFair {
-    /// Values of ε, evenly spaced from 0 to that of the unmitigated model, both included. With
-    /// several fairness objectives a grid of at most this many combinations.
+    /// Number of values of ε, evenly spaced from 0 to that of the unmitigated model, both included.
+    /// With several fairness objectives, a grid of at most this many combinations.
+    #[serde(rename = "models")]
     pub points: usize,
-    /// A subproblem is solved when the loss could be lower by at most this share of the loss at x = 0,
-    /// to second order.
+    /// A subproblem is solved when, to second order, the loss could fall by at most this share of
+    /// the loss at x = 0.
     pub tolerance: f64,
-    /// By how much a bound may be exceeded, as a share of the unmitigated model's covariance.
+    /// The amount by which a bound may be exceeded, as a share of the unmitigated model's
+    /// covariance.
     pub feasibility: f64,
-    /// Evaluations of a subproblem, at most: gradients by finite differences count as one.
+    /// Maximum number of evaluations per subproblem; a gradient by finite differences counts as
+    /// one.
     pub most_evaluations: usize,
-    /// Whether every subproblem starts from a random point instead of the neighbouring solution.
+    /// Whether every subproblem starts from a random point instead of the neighboring solution.
     pub cold: bool,
-    /// Half width of the box that random starts are drawn from.
+    /// Half width of the box that contains the random starts.
     pub start_radius: f64,
     /// Whether gradients are forward differences instead of exact.
     pub finite_differences: bool,
-    /// Whether steps use second derivatives of the loss: everywhere, if the covariances are affine and
-    /// gradients are exact. Otherwise those at the unmitigated model are the first guess at the
+    /// Whether steps use second derivatives of the loss: at every point if the covariances are
+    /// affine and gradients are exact. Otherwise those at the unmitigated model are the initial
     /// curvature.
     pub preconditioner: bool,
     /// Seed of the random starts.
@@ -49,8 +53,9 @@ impl Default for EpsFair {
 }
 
 impl EpsFair {
-    /// The paper's way with this many ε: random starts, finite differences, no preconditioner. It does not
-    /// say its tolerances; these are the defaults of the solver it used.
+    /// The settings of the paper with this many ε: random starts, finite differences, no
+    /// preconditioner. The paper does not state its tolerances; these are the defaults of the
+    /// solver it used.
     pub fn paper(points: usize) -> Self {
         Self {
             points,
@@ -66,9 +71,9 @@ impl EpsFair {
 
 impl Declares for EpsFair {
     const POINTS: Declared<Self> = Declared::new(
-        "points",
+        "models",
         Kind::Count(2, 10_000_000),
-        "bounds",
+        "number of bounds",
         field!(Count, points),
     );
 
@@ -76,19 +81,19 @@ impl Declares for EpsFair {
         Declared::new(
             "tolerance",
             Kind::Number(Excluded(0.0), Included(1.0)),
-            "most that the loss could still fall, as a share of the loss at 0",
+            "largest possible further decrease of the loss, as a share of the loss at 0",
             field!(Number, tolerance),
         ),
         Declared::new(
             "feasibility",
             Kind::Number(Excluded(0.0), Included(1.0)),
-            "how far a bound may be exceeded, as a share of the unmitigated covariance",
+            "largest excess over a bound, as a share of the unmitigated covariance",
             field!(Number, feasibility),
         ),
         Declared::new(
             "max-evaluations",
             Kind::Count(1, 1_000_000_000),
-            "evaluations of a subproblem, at most",
+            "maximum number of evaluations per subproblem",
             field!(Count, most_evaluations),
         ),
         Declared::new(
@@ -100,13 +105,13 @@ impl Declares for EpsFair {
         Declared::new(
             "start-radius",
             Kind::Number(Included(0.0), Unbounded),
-            "half width of the box that random starts are drawn from",
+            "half-width of the box from which random starts are drawn",
             field!(Number, start_radius),
         ),
         Declared::new(
             "finite-differences",
             Kind::Flag,
-            "forward differences instead of exact gradients",
+            "use forward differences instead of exact gradients",
             field!(Flag, finite_differences),
         ),
         Declared::new(

@@ -15,7 +15,7 @@ use crate::outcome::{Counters, Front, StopSignal, Subproblems};
 #[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) round: usize,
-    /// Where each chain goes on from.
+    /// The point from which each chain continues.
     pub(super) starts: Points,
     pub(super) list: Front,
     pub(super) tally: Subproblems,
@@ -25,7 +25,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Before the first round.
+    /// The state before the first round.
     pub(super) fn new(work: &Work, counters: Counters) -> Self {
         let unmitigated = &work.ground.unmitigated;
         let point = unmitigated.points.get(0);
@@ -62,7 +62,7 @@ impl<'a> Work<'a> {
         Checkpoint::new(NAME, self.setup.problem, &(&self.ground, state))
     }
 
-    /// The work and its state, from a checkpoint.
+    /// Restores the work and its state from a checkpoint.
     pub(super) fn read(
         settings: &'a EpsFair,
         problem: &'a dyn Problem,

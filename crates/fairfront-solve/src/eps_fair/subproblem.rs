@@ -1,4 +1,5 @@
-//! One subproblem: the loss under bounds on the covariances, by sequential quadratic programming.
+//! One subproblem: minimizes the loss under bounds on the covariances by sequential quadratic
+//! programming.
 
 use fairfront_core::{Preconditioner, Problem};
 
@@ -10,16 +11,16 @@ use crate::Error;
 use crate::descend::{add, dot};
 use crate::outcome::StopSignal;
 
-/// The largest multiplier, as a share of the loss at 0 per unmitigated covariance. Bounds that would
-/// need a larger one contradict each other, at least to first order.
+/// The largest multiplier, as a share of the loss at 0 per unmitigated covariance. Bounds that
+/// would need a larger one contradict each other, at least to first order.
 const LIMIT: f64 = 1e6;
-/// The least weight of an exceeded bound in the merit of a point, in the same unit.
+/// The smallest weight of an exceeded bound in the merit of a point, in the same unit.
 const LEAST_WEIGHT: f64 = 1e-2;
-/// A step has to bring this share of the progress it promises.
+/// A step must achieve at least this share of its promised progress.
 const PROGRESS: f64 = 1e-4;
-/// Steps shorter than this share of the first one are not tried.
+/// Steps shorter than this share of the full step are not tried.
 const SHORTEST: f64 = 1e-10;
-/// The least progress that rounding leaves visible, as a share of a point's merit.
+/// The smallest progress that stands out from rounding, as a share of a point's merit.
 const ROUNDING: f64 = 1e-15;
 
 /// The settings and numbers that all subproblems share.
@@ -31,16 +32,16 @@ pub(super) struct Setup<'a> {
     /// Whether steps use second derivatives of the loss, which are those of the Lagrangian if the
     /// covariances are affine. Otherwise steps learn from gradients.
     pub(super) newton: bool,
-    /// The preconditioner in which the variables of a subproblem are measured.
+    /// The preconditioner that scales the variables of a subproblem.
     pub(super) preconditioner: Preconditioner,
-    /// The Hessian of the loss at the unmitigated model in these variables, whatever the settings: it
-    /// turns gradients into amounts of loss. Newton's method does not need it.
+    /// The Hessian of the loss at the unmitigated model in these variables, regardless of the
+    /// settings: it converts gradients to amounts of loss. Newton's method does not need it.
     pub(super) loss_preconditioner: Preconditioner,
     /// The unmitigated model's largest covariance of each fairness objective.
     pub(super) largest: Vec<f64>,
-    /// For each fairness objective whether there is anything to bound.
+    /// For each fairness objective, whether there is anything to bound.
     pub(super) bounded: Vec<bool>,
-    /// The loss at x = 0: tolerances are shares of it.
+    /// The loss at x = 0; tolerances are shares of it.
     pub(super) loss_scale: f64,
     pub(super) stop: StopSignal,
 }
@@ -49,18 +50,18 @@ pub(super) struct Setup<'a> {
 pub(super) struct Solution {
     pub(super) point: Vec<f64>,
     pub(super) solved: bool,
-    /// Whether it was stopped; the point is then of no use.
+    /// Whether it was stopped; the point is then meaningless.
     pub(super) stopped: bool,
-    /// Points evaluated.
+    /// Number of points evaluated.
     pub(super) evaluations: u64,
-    /// Gradients of the loss, and as many of every covariance.
+    /// Number of gradients of the loss, and of every covariance.
     pub(super) gradients: u64,
 }
 
 /// The minimum of the quadratic model at a point.
 struct Step {
     direction: Vec<f64>,
-    /// λ: positive where a covariance is held at ε, negative where at −ε.
+    /// λ: positive if a covariance is held at ε, negative if it is held at −ε.
     multipliers: Vec<f64>,
     /// The gradient of the Lagrangian, ∇f₁ + Σ λₖ∇cₖ: minus the Hessian times the direction.
     rest: Vec<f64>,
@@ -72,9 +73,9 @@ pub(super) struct Work<'a> {
     pub(super) start: &'a [f64],
     /// ε of each bounded covariance, as a share of the unmitigated model's.
     pub(super) bounds: Vec<f64>,
-    /// The price of exceeding each bound in the merit of a point.
+    /// The cost of exceeding each bound in the merit of a point.
     pub(super) weights: Vec<f64>,
-    /// Evaluations as the settings count them: differences count as one.
+    /// Number of evaluations as the settings count them: a gradient by differences counts as one.
     pub(super) calls: usize,
     pub(super) evaluations: u64,
     pub(super) gradients: u64,
@@ -88,11 +89,11 @@ enum End {
 }
 
 impl Setup<'_> {
-    /// min f₁ subject to |c| ≤ ε for every covariance c, from `start`; one ε for each fairness
-    /// objective. The variables are v with x = start + L⁻ᵀv.
+    /// Solves min f₁ subject to |c| ≤ ε for every covariance c, from `start`, with one ε per
+    /// fairness objective. The variables are v with x = start + L⁻ᵀv.
     pub(super) fn solve(&self, bounds: &[f64], start: &[f64]) -> Result<Solution, Error> {
-        // The gradient of a covariance that is not affine may vanish with it, and no multiplier is large
-        // enough to hold it at 0: half of the tolerance keeps away from there.
+        // The gradient of a covariance that is not affine may vanish with it, and no multiplier is
+        // large enough to hold it at 0. Aiming for half of the tolerance avoids this.
         let aim = match self.affine {
             true => 0.0,
             false => 0.5 * self.settings.feasibility,
@@ -180,9 +181,9 @@ impl Work<'_> {
                 }
                 None if stop.is_set() => return Ok(End::Stopped),
                 None if !self.may_evaluate() => break,
-                // Start over with the identity: the learned curvature may be wrong here.
+                // The learned curvature may be wrong here: restart with the identity.
                 None if curvature.has_learned() => curvature = Curvature::identity(n),
-                // At the minimum, as far as numbers go: its loss is known to some roundings.
+                // At the minimum to working precision: its loss is known up to a few roundings.
                 None if is_feasible && gap <= 1e-14 * self.setup.loss_scale => {
                     return Ok(End::Solved(here));
                 }
@@ -238,8 +239,8 @@ impl Work<'_> {
         })
     }
 
-    /// A point that brings enough of the progress that the step promises, with the step that leads there
-    /// and the share of it that was taken.
+    /// A point that achieves enough of the progress that the step promises, with the step that
+    /// leads there and the share of it that was taken.
     fn search(
         &mut self,
         curvature: &Curvature,
@@ -258,11 +259,12 @@ impl Work<'_> {
             if self.merit(&there) <= enough {
                 return Ok(Some((there, step, length)));
             }
-            // The minimum of the parabola through both merits with the promised slope; NaN is no minimum.
+            // The minimum of the parabola through both merits with the promised slope; NaN is
+            // ignored.
             let bend = self.merit(&there) - merit + length * promised;
             let lowest = 0.5 * promised * length * length / bend;
             let next = lowest.max(0.1 * length).min(0.5 * length);
-            // Covariances that bend may spoil a good step: meet the bounds where it ended.
+            // Curved covariances may spoil a good step: correct it to meet the bounds at its end.
             if length == 1.0
                 && !self.setup.affine
                 && let Some(corrected) = self.correct(curvature, here, &step, &there)
@@ -278,7 +280,7 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// The step of the same model with the covariances that another step really led to.
+    /// The step of the same model with the covariances that another step actually reached.
     fn correct(
         &self,
         curvature: &Curvature,
@@ -293,7 +295,7 @@ impl Work<'_> {
         self.step(curvature, slopes, &roots, &step.multipliers)
     }
 
-    /// The last step from a solution: it costs one evaluation and leaves rounding alone.
+    /// Takes a last step from a solution: it costs one evaluation, and only rounding errors remain.
     fn last(&mut self, here: Evaluated, step: &Step) -> Result<Evaluated, Error> {
         if !self.may_evaluate() {
             return Ok(here);
@@ -307,7 +309,8 @@ impl Work<'_> {
 
     fn along(&mut self, here: &Evaluated, step: &Step, length: f64) -> Result<Evaluated, Error> {
         let variables = moved(&here.variables, length, &step.direction);
-        // Full steps are mostly taken: derivatives come with the value, in the same pass.
+        // Most full steps are accepted, so their derivatives are computed in the same pass as the
+        // value.
         let whole = length == 1.0 && !self.setup.settings.finite_differences;
         self.evaluate(variables, whole)
     }
@@ -316,7 +319,8 @@ impl Work<'_> {
         self.calls < self.setup.settings.most_evaluations && !self.setup.stop.is_set()
     }
 
-    /// Exceeding a bound has to cost at least as much as it saves; higher prices decay slowly.
+    /// Updates the weights: exceeding a bound must cost at least as much as it saves; larger
+    /// weights decay slowly.
     fn weigh(&mut self, multipliers: &[f64]) {
         let least = LEAST_WEIGHT * self.setup.loss_scale;
         for (weight, lambda) in self.weights.iter_mut().zip(multipliers) {
@@ -325,7 +329,7 @@ impl Work<'_> {
         }
     }
 
-    /// The loss plus the price of exceeded bounds.
+    /// The loss plus the cost of exceeded bounds.
     fn merit(&self, at: &Evaluated) -> f64 {
         at.loss + self.cost(at.roots.iter().copied())
     }
@@ -336,7 +340,7 @@ impl Work<'_> {
             .sum()
     }
 
-    /// By how much the merit falls along a full step, to first order.
+    /// The first-order decrease of the merit along a full step.
     fn promise(&self, here: &Evaluated, step: &Step) -> f64 {
         let Some(slopes) = &here.slopes else {
             return 0.0;
@@ -347,10 +351,10 @@ impl Work<'_> {
         now - self.cost(linear) - dot(&slopes.gradient, &step.direction)
     }
 
-    /// The most that a bound is exceeded by, as a share of the unmitigated covariance.
+    /// The largest amount by which a bound is exceeded, as a share of the unmitigated covariance.
     fn excess(&self, at: &Evaluated) -> f64 {
         let each = at.roots.iter().zip(&self.bounds);
-        // NaN would not count in a maximum.
+        // A maximum would ignore NaN.
         each.map(|(c, bound)| {
             if c.is_nan() {
                 f64::INFINITY
@@ -361,8 +365,8 @@ impl Work<'_> {
         .fold(0.0, f64::max)
     }
 
-    /// How much smaller the loss could still become within the bounds, to second order: by duality,
-    /// ½‖∇f₁ + Σ λₖ∇cₖ‖² in the norm of the loss's own preconditioner and Σ (ε|λₖ| − λₖcₖ).
+    /// How much the loss could still fall within the bounds, to second order: by duality, ½‖∇f₁ + Σ
+    /// λₖ∇cₖ‖² in the norm of the loss's own preconditioner and Σ (ε|λₖ| − λₖcₖ).
     fn gap(&self, curvature: &Curvature, here: &Evaluated, step: &Step) -> f64 {
         let square = match curvature {
             Curvature::Exact(_) => -dot(&step.rest, &step.direction),
@@ -380,7 +384,7 @@ impl Work<'_> {
     }
 }
 
-/// Teaches the curvature how a step changed the gradient of the Lagrangian.
+/// Updates the curvature with the change of the Lagrangian's gradient along a step.
 fn learn(curvature: &mut Curvature, here: &Evaluated, there: &Evaluated, step: &Step, length: f64) {
     let (Some(old), Some(new)) = (&here.slopes, &there.slopes) else {
         return;

@@ -12,8 +12,8 @@ use crate::remainder::Remainder;
 impl Search<'_> {
     /// One round: the list 𝓛ₖ becomes 𝓛ₖ₊₁.
     ///
-    /// p1 is the number of runs and p2 their number of steps, as in the paper's main text; its algorithm box
-    /// swaps the two.
+    /// p1 is the number of restarts and p2 their number of steps, as in the paper's main text; its
+    /// algorithm box swaps the two.
     pub(super) fn round(&mut self, list: Front, pace: &Pace) -> Result<Front, Error> {
         let settings = self.settings;
         // For each point of the list, add r perturbed points from its neighborhood.
@@ -23,7 +23,7 @@ impl Search<'_> {
         for _ in 0..settings.runs {
             runs.extend(Run::from_all(&starts, settings.steps, Way::Common));
         }
-        // Our additions: runs that widen the front and fill its holes.
+        // Our additions: restarts that widen the front and fill its holes.
         runs.extend(self.exploring_runs(&starts, pace));
         runs.extend(self.hole_runs(&list, pace)?);
         let ends = self.smg(&runs, pace)?;
@@ -33,7 +33,8 @@ impl Search<'_> {
         self.thin(list)
     }
 
-    /// The points that start runs: those of the list, at most so many, well spread; then perturbed copies.
+    /// The starting points of restarts: well-spread points of the list, up to a limit, then
+    /// perturbed copies.
     fn perturbed(&self, list: &Front, pace: &Pace) -> Result<Starts, Error> {
         let settings = self.settings;
         let values = list.judged()?;
@@ -58,8 +59,8 @@ impl Search<'_> {
         Ok(starts)
     }
 
-    /// Evaluates new points on all rows, adds them to the list and removes dominated points from it. After a
-    /// stop, points that would take long are left out, except the first.
+    /// Evaluates new points on all rows, adds them to the list and removes dominated points from
+    /// it. After a stop, points that would take long are skipped, except the first.
     pub(super) fn add(&mut self, list: Front, new: &Points) -> Result<Front, Error> {
         let remainder = Remainder::new(self.problem, self.stop.clone());
         let numbers: Vec<usize> = (0..new.len()).collect();
@@ -78,7 +79,7 @@ impl Search<'_> {
         self.ground.merge(list, &found)
     }
 
-    /// Thins out points that are nearer to others than a share of the range along every objective.
+    /// Thins out points that are closer to others than a share of the range along every objective.
     pub(super) fn thin(&self, list: Front) -> Result<Front, Error> {
         let Some(share) = self.settings.thinning else {
             return Ok(list);

@@ -1,7 +1,8 @@
-//! PF-SMG: the Pareto front of stochastic multi-gradient runs.
+//! PF-SMG: Pareto fronts by stochastic multi-gradient steps.
 //!
-//! `algorithm.rs` has the paper's algorithm, `smg.rs` its steps. Around them stand our additions: where it
-//! starts (`start.rs`), which further runs a round has (`spread.rs`), and when it ends (here).
+//! `algorithm.rs` has the paper's algorithm, `smg.rs` its steps. The rest are our additions: where
+//! it starts (`start.rs`), which further restarts a round has (`spread.rs`), and when it ends
+//! (here).
 
 mod algorithm;
 mod settings;
@@ -30,17 +31,17 @@ use crate::{Solver, Suits, Why};
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "pf-smg";
 
-/// An improvement of the hypervolume below this share of it is none.
+/// Improvements of the hypervolume below this share do not count.
 const IMPROVEMENT: f64 = 5e-5;
 
-/// Up to so many objectives the hypervolume is found after every round; beyond, it would take
-/// longer than the round.
+/// The hypervolume is computed after every round for up to this many objectives; with more, it
+/// would take longer than the round.
 pub(crate) const MOST_JUDGED: usize = 4;
 
-/// Points that an update starts from, at most.
+/// Maximum number of starting points of an update.
 const MOST_STARTS: usize = 96;
 
-/// An update spends the last share of the budget.
+/// An update spends the last part of the budget, this share of it.
 const UPDATE_SHARE: f64 = 0.1;
 
 impl Solver for PfSmg {
@@ -48,7 +49,7 @@ impl Solver for PfSmg {
         NAME
     }
 
-    /// It is the solver of choice where no other is.
+    /// The solver of choice if no other is.
     fn suits(&self, _problem: &dyn Problem) -> Suits {
         Suits::Best(Why::AnyObjectives)
     }
@@ -67,8 +68,9 @@ impl Solver for PfSmg {
 
     /// Computes a front.
     ///
-    /// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps;
-    /// the end points join the list; dominated points leave it; dense regions are thinned.
+    /// In each round, every listed point gets `runs` restarts of `steps` stochastic multi-gradient
+    /// steps; the end points are added to the list, dominated points are removed, and dense regions
+    /// are thinned.
     fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.run(problem, None, observer)
     }
@@ -81,11 +83,11 @@ impl Solver for PfSmg {
     ) -> Result<Outcome, Error> {
         self.check(problem.n_params())?;
         let (search, state) = Search::read(problem, self, checkpoint, observer.stop_signal())?;
-        search.go_on(state, observer)
+        search.finish(state, observer)
     }
 
-    /// A selection of the current front is the starting list, from which a run continues as one that has
-    /// spent most of its budget.
+    /// Starts from a selection of the current front and continues as if most of the budget had been
+    /// spent.
     fn update(
         &self,
         problem: &dyn Problem,
@@ -109,7 +111,7 @@ impl PfSmg {
     ) -> Result<Outcome, Error> {
         let starts = known.spread(MOST_STARTS)?;
         let settings = Self {
-            // So many of its own.
+            // The starts do not count against the maximum.
             most_points: self.most_points.saturating_add(starts.len()),
             starts: Some(starts),
             seed: Stream::new(self.seed, Purpose::Solver, [4, round]).bits(),
@@ -139,15 +141,15 @@ impl PfSmg {
         let (list, corner) = search.start(warm.is_some())?;
         search.spent = warm.map_or(0, |warm| warm.k);
         let state = State::new(list, corner, search.spent);
-        search.go_on(state, observer)
+        search.finish(state, observer)
     }
 }
 
-/// Where a run that updates a front begins.
+/// The beginning of an update.
 struct Warm<'a> {
     /// A point near the unmitigated model.
     near: &'a [f64],
-    /// Steps that count as spent.
+    /// Number of steps that count as spent.
     k: usize,
 }
 
@@ -156,9 +158,9 @@ pub(crate) struct Search<'a> {
     settings: &'a PfSmg,
     m: usize,
     frame: Frame,
-    /// Ranges, thinning and holes use points inside its reference only.
+    /// Ranges, thinning and holes use only points inside its reference.
     ground: Ground,
-    /// Steps that counted as spent at the beginning.
+    /// Number of steps that counted as spent at the beginning.
     spent: usize,
     counters: Counters,
     stop: StopSignal,
@@ -179,7 +181,7 @@ impl<'a> Search<'a> {
         let preconditioner = preconditioner_of(problem, settings)?;
         let found = Ground::find(problem, near, &preconditioner, &mut counters, &stop);
         let ground = match (found, &settings.starts) {
-            // After a stop the first start has to do.
+            // After a stop, the first start takes the place of the minimizer.
             (Err(Error::Evaluation(fairfront_core::Error::Stopped)), Some(starts)) => {
                 let points = starts.select(&[0]);
                 let first = Front {
@@ -204,13 +206,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Rounds until one of the reasons to stop holds.
-    fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    /// Repeats rounds until one of the stopping conditions holds.
+    fn finish(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let (settings, m) = (self.settings, self.m);
         let signal = self.stop.clone();
         let stop = loop {
             if state.list.len() >= settings.most_points {
-                break StopReason::Points;
+                break StopReason::Full;
             }
             if state.k >= settings.most_steps {
                 break StopReason::Steps;
@@ -272,13 +274,13 @@ impl<'a> Search<'a> {
             unmitigated: self.ground.unmitigated,
             stop,
             counters: self.counters,
-            certificates: Vec::new(),
+            proofs: Vec::new(),
             candidates: Points::default(),
         })
     }
 
-    /// The starting list, evaluated and filtered, with its current ends if it is that of an update; and the
-    /// corner in which improvements are judged.
+    /// The starting list, evaluated and filtered, with the current ends added for an update; and
+    /// the reference point for judging improvements.
     fn start(&mut self, update: bool) -> Result<(Front, Vec<f64>), Error> {
         let points = match &self.settings.starts {
             Some(points) if update => self.with_ends(points)?,
@@ -289,7 +291,7 @@ impl<'a> Search<'a> {
         let empty = Front::empty(points.n_params(), self.m);
         let list = self.add(empty, &points)?;
         let list = self.thin(list)?;
-        // Where the origin is the minimum of an objective, its value there bounds nothing.
+        // If the origin is the minimum of an objective, its value there is not a useful bound.
         for i in 0..self.m {
             let own = self.ground.unmitigated.values[i];
             if self.ground.reference[i] <= own || self.ground.fair[i] {
@@ -312,7 +314,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// In which steps are measured.
+/// The preconditioner of the steps.
 fn preconditioner_of(problem: &dyn Problem, settings: &PfSmg) -> Result<Preconditioner, Error> {
     Ok(match settings.preconditioner {
         true => problem.preconditioner(&vec![0.0; problem.n_params()])?,

@@ -11,56 +11,57 @@ use crate::setting::{Declared, Declares, Kind, Value, field, wrong};
 pub struct BatchSchedule {
     /// Rows at the first step.
     pub initial: f64,
-    /// Factor a step.
+    /// Growth factor per step.
     pub growth: f64,
 }
 
-/// Steps along one objective alone, which widen the front.
+/// Steps along a single objective, which widen the front.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Exploration {
-    /// Share of the budget in which it takes place; 0.4 by default.
+    /// Share of the budget with exploration; 0.4 by default.
     pub share: f64,
-    /// Steps k between two of them.
+    /// Number of steps k between two explorations.
     pub every: usize,
-    /// Runs from each point.
+    /// Number of restarts per point.
     pub runs: usize,
-    /// Steps of a run.
+    /// Number of steps per restart.
     pub steps: usize,
 }
 
-/// Extra runs where the front has holes.
+/// Extra restarts at holes in the front.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HoleFilling {
-    /// How many of the widest holes.
+    /// Number of largest holes.
     pub holes: usize,
-    /// Runs for each.
+    /// Number of restarts per hole.
     pub runs: usize,
-    /// Whether runs start between the two points beside the hole (where objectives are convex,
-    /// such a point is nearly on the front) rather than at them.
+    /// Whether restarts begin between the two points next to the hole rather than at them. If
+    /// objectives are convex, such a point is nearly on the front.
     pub between: bool,
 }
 
-/// PF-SMG, the Pareto front of stochastic multi-gradient runs, with its settings.
-/// [`PfSmg::default`] are ours, robust without tuning; [`PfSmg::paper`] are those of the paper.
+/// PF-SMG, which computes Pareto fronts by stochastic multi-gradient steps, with its settings.
+/// [`PfSmg::default`] has our settings, robust without tuning; [`PfSmg::paper`] has those of the
+/// paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PfSmg {
-    /// Starting list; where `None`, `n_starts` points are drawn.
+    /// Starting list; if `None`, `n_starts` points are drawn.
     #[serde(skip)]
     pub starts: Option<Points>,
-    /// Points drawn to start from, each coordinate uniform in ±`start_radius`.
+    /// Number of starting points to draw, each coordinate uniform in ±`start_radius`.
     pub n_starts: usize,
     /// Half width of the starting box.
     pub start_radius: f64,
     /// Whether the list also starts from the unmitigated model, the minima of the other
     /// objectives near it, and points between them.
     pub anchors: bool,
-    /// r: perturbed copies of every listed point in each round.
+    /// r: number of perturbed copies per listed point and round.
     pub perturbations: usize,
-    /// Their distance: uniform in ± this, each coordinate.
+    /// Their distance: each coordinate is uniform in ± this value.
     pub perturbation_radius: f64,
-    /// p1: runs from each point and round.
+    /// p1: number of restarts per point and round.
     pub runs: usize,
-    /// p2: steps of a run.
+    /// p2: number of steps per restart.
     pub steps: usize,
     /// α0.
     pub step: f64,
@@ -68,36 +69,38 @@ pub struct PfSmg {
     pub step_factor: f64,
     /// … each time k passes a multiple of this.
     pub step_every: usize,
-    /// Batch sizes, one schedule for each objective; the last serves all further ones.
+    /// Batch sizes, one schedule per objective; the last one applies to all further objectives.
     pub batches: Vec<BatchSchedule>,
-    /// Share of the rows that a batch has at most.
+    /// Maximum size of a batch, as a share of the rows.
     pub batch_share: f64,
-    /// Steps along one objective alone; `None` turns them off.
+    /// Steps along a single objective; `None` turns them off.
     pub exploration: Option<Exploration>,
-    /// Extra runs at holes; `None` turns them off.
+    /// Extra restarts at holes; `None` turns them off.
     pub holes: Option<HoleFilling>,
-    /// Points nearer than this share of the range along every objective are thinned; `None` turns
-    /// it off.
+    /// Points closer than this share of the range along every objective are thinned; `None` turns
+    /// this off.
     pub thinning: Option<f64>,
-    /// At most this many well-spread points of the list get runs in a round.
+    /// At most this many well-spread points of the list get restarts in a round.
     pub most_active: usize,
-    /// The run ends when the list holds this many points …
+    /// The solver stops when the list holds this many points …
+    #[serde(rename = "models")]
     pub most_points: usize,
-    /// … or any trajectory has had this many steps …
+    /// … or a trajectory has had this many steps …
     pub most_steps: usize,
-    /// … or this many rounds in a row improved the hypervolume (beyond the starting front's range
-    /// by a tenth of it) by less than 5e-5 of itself (0 turns this off; needs two or three
+    /// … or this many consecutive rounds improved the hypervolume (up to a tenth of the range
+    /// beyond the starting front) by less than 5e-5 of itself (0 turns this off; needs at most four
     /// objectives). Each such round has shorter steps and larger batches than the one before.
     pub patience: usize,
-    /// Whether steps use a preconditioner made from second derivatives of the first objective, objectives
-    /// are scaled to comparable curvature, and steps at a zero of a covariance keep it.
+    /// Whether steps use a preconditioner from second derivatives of the first objective,
+    /// objectives are scaled to comparable curvature, and steps at a zero of a covariance keep it
+    /// at zero.
     pub preconditioner: bool,
-    /// For the first 40 % of the budget, temperatures of smooth objectives are this much higher in
-    /// steps; 1 turns it off.
+    /// For the first 40% of the budget, steps use temperatures of smooth objectives that are higher
+    /// by this factor; 1 turns this off.
     pub softening: f64,
-    /// The batch of the outer factor of a gradient; in the paper the batch of the other factor.
+    /// The batch of the outer factor of a gradient; the paper uses the batch of the other factor.
     pub outer_batch: OuterBatch,
-    /// Seed of everything random.
+    /// Random seed.
     pub seed: u64,
 }
 
@@ -140,8 +143,8 @@ impl Default for PfSmg {
 }
 
 impl PfSmg {
-    /// The paper's way, with the settings of one of its experiments: p1, p2, α0, the interval of
-    /// the step schedule, and the batch schedules.
+    /// The settings of one of the paper's experiments: p1, p2, α0, the interval of the step
+    /// schedule, and the batch schedules.
     pub fn paper(
         runs: usize,
         steps: usize,
@@ -180,7 +183,7 @@ impl PfSmg {
     }
 }
 
-/// Exploration as its settings change it, one after the other.
+/// The initial exploration, before its settings change it one by one.
 const EXPLORATION: Exploration = Exploration {
     share: 0.0,
     every: 15,
@@ -188,7 +191,7 @@ const EXPLORATION: Exploration = Exploration {
     steps: 9,
 };
 
-/// Hole filling, likewise.
+/// The initial hole filling, before its settings change it one by one.
 const HOLES: HoleFilling = HoleFilling {
     holes: 0,
     runs: 1,
@@ -216,9 +219,9 @@ macro_rules! hole {
 
 impl Declares for PfSmg {
     const POINTS: Declared<Self> = Declared::new(
-        "points",
+        "models",
         Kind::Count(1, 100_000_000),
-        "models of the front, at most",
+        "maximum number of models on the front",
         field!(Count, most_points),
     );
 
@@ -226,49 +229,49 @@ impl Declares for PfSmg {
         Declared::new(
             "starts",
             Kind::Count(0, 1_000_000),
-            "points drawn to start from",
+            "number of models drawn at random to start from",
             field!(Count, n_starts),
         ),
         Declared::new(
             "start-radius",
             Kind::Number(Included(0.0), Unbounded),
-            "half width of the box they are drawn from",
+            "half-width of the box from which they are drawn",
             field!(Number, start_radius),
         ),
         Declared::new(
             "anchors",
             Kind::Flag,
-            "start from the minima of the objectives too",
+            "also start from the minima of the objectives",
             field!(Flag, anchors),
         ),
         Declared::new(
             "perturbations",
             Kind::Count(0, 1_000),
-            "perturbed copies of every point in each round (r)",
+            "number of perturbed copies per model and round (r)",
             field!(Count, perturbations),
         ),
         Declared::new(
             "perturbation-radius",
             Kind::Number(Included(0.0), Unbounded),
-            "their largest distance along a coordinate",
+            "largest distance of these copies along a coordinate",
             field!(Number, perturbation_radius),
         ),
         Declared::new(
             "softening",
             Kind::Number(Included(1.0), Included(1e6)),
-            "how much higher temperatures are in steps of the first 40%; 1 turns it off",
+            "factor by which temperatures are higher in the first 40%; 1 turns it off",
             field!(Number, softening),
         ),
         Declared::new(
             "runs",
             Kind::Count(1, 1_000),
-            "runs from each point and round (p1)",
+            "number of restarts per model and round (p1)",
             field!(Count, runs),
         ),
         Declared::new(
             "steps",
             Kind::Count(1, 1_000_000),
-            "steps of a run (p2)",
+            "number of steps per restart (p2)",
             field!(Count, steps),
         ),
         Declared::new(
@@ -280,25 +283,25 @@ impl Declares for PfSmg {
         Declared::new(
             "step-factor",
             Kind::Number(Excluded(0.0), Included(1e6)),
-            "factor of the step length …",
+            "factor by which the step length is multiplied every step-every steps",
             field!(Number, step_factor),
         ),
         Declared::new(
             "step-every",
             Kind::Count(1, usize::MAX),
-            "… each time this many steps are passed",
+            "number of steps after which step-factor is applied",
             field!(Count, step_every),
         ),
         Declared::new(
             "batches",
             Kind::Batches,
-            "rows at step k, a schedule for each objective: 80*1.018,50*1.018",
+            "rows at step k, one schedule per objective: 80*1.018,50*1.018",
             field!(Batches, batches),
         ),
         Declared::new(
             "batch-share",
             Kind::Number(Excluded(0.0), Included(1.0)),
-            "largest batch as a share of the rows",
+            "largest batch, as a share of the rows",
             field!(Number, batch_share),
         ),
         Declared::new(
@@ -310,43 +313,43 @@ impl Declares for PfSmg {
         Declared::new(
             "explore-every",
             Kind::Count(1, usize::MAX),
-            "steps between two of them",
+            "number of steps between two explorations along one objective",
             explore!(Count, every),
         ),
         Declared::new(
             "explore-runs",
             Kind::Count(0, 1_000),
-            "runs from each point",
+            "number of restarts per model in an exploration",
             explore!(Count, runs),
         ),
         Declared::new(
             "explore-steps",
             Kind::Count(0, 1_000_000),
-            "steps of such a run",
+            "number of steps per restart in an exploration",
             explore!(Count, steps),
         ),
         Declared::new(
             "holes",
             Kind::Count(0, 1_000_000),
-            "widest holes that get extra runs; 0 turns them off",
+            "number of largest holes that get extra restarts; 0 turns them off",
             hole!(Count, holes),
         ),
         Declared::new(
             "hole-runs",
             Kind::Count(0, 1_000),
-            "runs for each",
+            "number of extra restarts per hole",
             hole!(Count, runs),
         ),
         Declared::new(
             "hole-between",
             Kind::Flag,
-            "start them between the two points next to the hole",
+            "start them between the two models next to the hole",
             hole!(Flag, between),
         ),
         Declared::new(
             "thinning",
             Kind::Number(Included(0.0), Excluded(1.0)),
-            "thin out points nearer than this share of the range; 0 turns it off",
+            "thin out models closer than this share of the range; 0 turns it off",
             (
                 |s| Value::Number(s.thinning.unwrap_or(0.0)),
                 |s, value| {
@@ -359,19 +362,19 @@ impl Declares for PfSmg {
         Declared::new(
             "active",
             Kind::Count(1, usize::MAX),
-            "points that get runs in a round, at most",
+            "maximum number of models that get restarts per round",
             field!(Count, most_active),
         ),
         Declared::new(
             "max-steps",
             Kind::Count(1, usize::MAX),
-            "steps of a trajectory, at most",
+            "maximum number of steps per trajectory",
             field!(Count, most_steps),
         ),
         Declared::new(
             "patience",
             Kind::Count(0, usize::MAX),
-            "rounds without improvement until the end; 0 means never",
+            "stop after this many rounds without improvement; 0 means never",
             field!(Count, patience),
         ),
         Declared::new(
@@ -386,11 +389,11 @@ impl Declares for PfSmg {
         match &self.starts {
             Some(starts) if starts.n_params() != n_params => wrong(
                 "starting list",
-                format!("of points with {} parameters", starts.n_params()),
-                "of points with as many parameters as the problem".into(),
+                format!("a list of points with {} parameters", starts.n_params()),
+                "a list of points with as many parameters as the problem".into(),
             ),
             Some(starts) if starts.is_empty() => {
-                wrong("starting list", "empty".into(), "not empty".into())
+                wrong("starting list", "empty".into(), "nonempty".into())
             }
             Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
                 wrong("starting list", "not finite".into(), "finite".into())

@@ -8,12 +8,12 @@ use crate::ground::Ground;
 use crate::outcome::{Counters, StopSignal};
 use crate::{Error, MinNorm};
 
-/// Which way the steps of a run go.
+/// The direction of the steps of a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Down in all objectives at once: the min-norm direction.
     Common,
-    /// Down in one objective alone.
+    /// Down in a single objective.
     Single(usize),
 }
 
@@ -27,21 +27,21 @@ impl Way {
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) starts: Points,
-    /// For each point the objectives that are 0 and stay so, as bits.
+    /// For each point, the objectives that are 0 and stay 0, as bits.
     held: Vec<u32>,
     pub(crate) steps: usize,
     pub(crate) way: Way,
 }
 
-/// Points to start from.
+/// Starting points.
 pub(crate) struct Starts {
     pub(crate) points: Points,
-    /// For each point the objectives that are 0 and stay so, as bits.
+    /// For each point, the objectives that are 0 and stay 0, as bits.
     pub(crate) held: Vec<u32>,
 }
 
 impl Starts {
-    /// Points without an objective that stays 0.
+    /// Starting points without objectives that stay 0.
     pub(crate) fn free(points: Points) -> Self {
         Self {
             held: vec![0; points.len()],
@@ -51,7 +51,8 @@ impl Starts {
 }
 
 impl Run {
-    /// Runs from all these points, in blocks: their number does not depend on that of threads.
+    /// Restarts from all these points, in blocks whose number does not depend on the number of
+    /// threads.
     pub(crate) fn from_all(starts: &Starts, steps: usize, way: Way) -> Vec<Self> {
         let positions: Vec<usize> = (0..starts.points.len()).collect();
         let run = |block: &[usize]| Self {
@@ -64,22 +65,22 @@ impl Run {
     }
 }
 
-/// Where in a solver's work a round is.
+/// The progress of a solver at the beginning of a round.
 pub(crate) struct Pace<'a> {
     pub(crate) round: usize,
-    /// Steps that trajectories have had.
+    /// Number of steps of the trajectories so far.
     pub(crate) k: usize,
-    /// Rounds in a row that brought nothing (0 where nobody counts them).
+    /// Number of consecutive rounds without improvement (0 if they are not counted).
     pub(crate) idle: usize,
     pub(crate) stop: &'a StopSignal,
 }
 
-/// How steps are measured: the preconditioner, the scale of each objective, and what must not change at
-/// its zero.
+/// The scaling of steps: the preconditioner, the scale of each objective, and the directions that
+/// must not change at its zero.
 pub(crate) struct Frame {
     preconditioner: Preconditioner,
     scales: Vec<f64>,
-    /// For each objective the directions to keep.
+    /// For each objective, the directions to keep.
     kept: Vec<Basis>,
 }
 
@@ -102,15 +103,15 @@ impl Frame {
             return Ok(frame);
         }
         let gradients = problem.gradients(&unmitigated.points, Batches::All)?;
-        // Where there is nothing but rounding, curvature and directions are rounding too.
+        // If a covariance is only rounding, its curvature and directions are rounding too.
         for i in (1..m).filter(|i| !ground.fixed[*i]) {
             counters.gradient_evaluations[i] += 1;
-            // For a square, ‖∇f‖²/(2f) is its curvature; 1 in its norm is that of the loss.
+            // For a square, ‖∇f‖²/(2f) is its curvature; in this norm, that of the loss is 1.
             let gradient = gradients.get(i, 0);
             let square = dot(gradient, &frame.stepped(gradient));
             let mut curvature = square / (2.0 * unmitigated.values[i]);
             if ground.fair[i] {
-                // That of c² where c is 0.
+                // The curvature of c² at c = 0.
                 let roots = problem
                     .roots_of(i)?
                     .at(unmitigated.points.get(0))?
@@ -143,8 +144,8 @@ impl Frame {
         step
     }
 
-    /// Takes from a step what would change the objectives held at 0; says whether there was
-    /// anything to keep.
+    /// Removes the part of a step that would change the objectives held at 0; returns whether there
+    /// was anything to keep.
     pub(super) fn project(&self, held: u32, step: &mut [f64]) -> bool {
         let mut any = false;
         for (i, basis) in self.kept.iter().enumerate() {
@@ -156,7 +157,7 @@ impl Frame {
         any
     }
 
-    /// Executes runs on all threads; the end points come in the order of the runs.
+    /// Executes restarts on all threads; the end points are in the order of the restarts.
     pub(crate) fn execute(
         &self,
         problem: &dyn Problem,
@@ -231,18 +232,18 @@ impl Frame {
     }
 }
 
-/// α at step k.
+/// The step length α at step k.
 fn step_length(settings: &PfSmg, k: usize) -> f64 {
     settings.step * settings.step_factor.powi((k / settings.step_every) as i32)
 }
 
-/// Rows of each objective's batch at step k.
+/// Number of rows per objective's batch at step k.
 fn batch_sizes(settings: &PfSmg, n_rows: u64, m: usize, k: usize, calm: f64) -> Vec<usize> {
     let most = ((settings.batch_share * calm).min(1.0) * n_rows as f64).max(1.0);
     let size = |i: usize| {
         let schedule = &settings.batches[i.min(settings.batches.len() - 1)];
         let wanted = calm * schedule.initial * schedule.growth.powi(k.min(1 << 20) as i32);
-        // Also where the growth has overflowed.
+        // Also handles an overflow of the growth.
         wanted.clamp(1.0, most) as usize
     };
     (0..m).map(size).collect()

@@ -1,4 +1,4 @@
-//! Additions to the paper's rounds: runs that spread the front, and steps that keep what is 0.
+//! Additions to the paper's rounds: restarts that spread the front, and steps that keep zeros at 0.
 
 use fairfront_core::{Points, Purpose, Stream};
 use fairfront_pareto::{holes, ranges};
@@ -8,11 +8,11 @@ use super::smg::{Pace, Run, Starts, Way};
 use crate::Error;
 use crate::outcome::Front;
 
-/// For this share of the budget steps go by softened objectives.
+/// For this share of the budget, steps use softened objectives.
 const SOFT_SHARE: f64 = 0.4;
 
 impl Search<'_> {
-    /// The end points of runs. Early steps go by smoother objectives, if there are any.
+    /// The end points of restarts. Early steps use smoother objectives, if there are any.
     pub(super) fn smg(&mut self, runs: &[Run], pace: &Pace) -> Result<Points, Error> {
         let early = (pace.k as f64) < SOFT_SHARE * self.settings.most_steps as f64;
         let softening = self.settings.softening;
@@ -32,7 +32,7 @@ impl Search<'_> {
         Ok(ends)
     }
 
-    /// Now and then, early: runs along one objective alone.
+    /// Occasional early restarts along a single objective.
     pub(super) fn exploring_runs(&self, starts: &Starts, pace: &Pace) -> Vec<Run> {
         let settings = self.settings;
         let Some(explore) = &settings.exploration else {
@@ -53,7 +53,7 @@ impl Search<'_> {
         runs
     }
 
-    /// Runs at the widest holes of the front.
+    /// Restarts at the widest holes of the front.
     pub(super) fn hole_runs(&self, list: &Front, pace: &Pace) -> Result<Vec<Run>, Error> {
         let settings = self.settings;
         let Some(filling) = &settings.holes else {
@@ -79,7 +79,7 @@ impl Search<'_> {
         Ok(Run::from_all(&starts, settings.steps, Way::Common))
     }
 
-    /// Which objectives count as 0 at these values, as bits: steps keep them so.
+    /// Which objectives count as 0 at these values, as bits; steps keep them at 0.
     pub(super) fn held(&self, values: &[f64]) -> u32 {
         let zero = |i: &usize| {
             let held = self.settings.preconditioner || self.ground.fixed[*i];

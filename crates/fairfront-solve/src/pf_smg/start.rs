@@ -4,11 +4,11 @@ use super::Search;
 use crate::Error;
 use crate::descend::descend;
 
-/// Points between two anchors.
+/// Number of points between two anchors.
 const BETWEEN: usize = 24;
 
 impl Search<'_> {
-    /// The points a run starts from where none are given.
+    /// Draws the starting points if none are given.
     pub(super) fn draw_starts(&mut self) -> Result<Points, Error> {
         let settings = self.settings;
         let n = self.problem.n_params();
@@ -40,8 +40,8 @@ impl Search<'_> {
 }
 
 impl Search<'_> {
-    /// Starts with the unmitigated model of now, and without what the fairest of them have left of a
-    /// covariance: a zero on the rows before is none on others.
+    /// The starts, the current unmitigated model, and the fairest starts with the rest of a
+    /// covariance removed, because zeros on the previous rows are not zeros on other rows.
     pub(super) fn with_ends(&mut self, starts: &Points) -> Result<Points, Error> {
         let mut all = starts.clone();
         all.push(self.ground.unmitigated.points.get(0));
@@ -59,14 +59,14 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// A point near the unmitigated model where an objective is at its least.
+    /// A point near the unmitigated model where an objective is smallest.
     fn least(&mut self, objective: usize) -> Result<Vec<f64>, Error> {
         let unmitigated = self.ground.unmitigated.points.get(0);
         if self.ground.fair[objective] {
             return Ok(unmitigated.to_vec());
         }
-        // A covariance of a linear score is 0 where the parameters are orthogonal to what it
-        // conserves; whether that is so here is seen by trying.
+        // A covariance of a linear score is 0 if the parameters are orthogonal to its gradient; try
+        // whether this holds here.
         let mut projected = unmitigated.to_vec();
         if self.frame.project(1 << objective, &mut projected) {
             let point = Points::from_vec(projected.len(), projected.clone());

@@ -14,22 +14,22 @@ use crate::outcome::{Counters, Front, StopSignal};
 #[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) list: Front,
-    /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
-    /// where the front fills most of the volume.
+    /// The reference point for judging improvements, a tenth of the starting front's range beyond
+    /// it: below this point, the front fills most of the volume.
     #[serde(with = "exact")]
     pub(super) corner: Vec<f64>,
     /// The largest hypervolume so far.
     #[serde(with = "exact")]
     pub(super) best: f64,
-    /// Rounds in a row that did not improve it.
+    /// Number of consecutive rounds that did not improve it.
     pub(super) idle: usize,
-    /// Steps that trajectories have had.
+    /// Number of steps of the trajectories so far.
     pub(super) k: usize,
     pub(super) round: usize,
 }
 
 impl State {
-    /// Before the first round, with so many steps spent.
+    /// The state before the first round, with this many steps spent.
     pub(super) fn new(list: Front, corner: Vec<f64>, k: usize) -> Self {
         Self {
             list,
@@ -59,7 +59,7 @@ impl<'a> Search<'a> {
         Checkpoint::new(NAME, self.problem, &(&self.ground, &self.counters, state))
     }
 
-    /// The search and its state, from a checkpoint.
+    /// Restores the search and its state from a checkpoint.
     pub(super) fn read(
         problem: &'a dyn Problem,
         settings: &'a PfSmg,
@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
         let (ground, counters, state): (Ground, Counters, State) =
             checkpoint.state(NAME, problem)?;
         let m = problem.n_objectives();
-        // The counters include its gradients already.
+        // The stored counters already include these gradients.
         let mut spent = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
@@ -82,7 +82,7 @@ impl<'a> Search<'a> {
             m,
             frame,
             ground,
-            // Only updates begin with steps spent, and they keep no checkpoints.
+            // Only updates begin with steps spent, and they do not write checkpoints.
             spent: 0,
             counters,
             stop,

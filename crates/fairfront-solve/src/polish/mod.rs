@@ -1,5 +1,5 @@
 //! Polishing: every point of a front takes exact steps until none of its objectives can fall
-//! without another rising.
+//! without a rise in another.
 
 mod model;
 mod state;
@@ -20,21 +20,21 @@ use crate::outcome::{
 };
 use crate::setting::wrong;
 
-/// Numbers that the preconditioners of all references may hold together.
+/// Maximum total size of the preconditioners of all references, in numbers.
 const MOST_NUMBERS: usize = 8_000_000;
-/// Rounds after which the references are chosen anew.
+/// Number of rounds after which the references are chosen again.
 const REFRESH: usize = 5;
 /// Steps below this length are short.
 const SHORT: f64 = 0.2;
-/// Points whose gradients are remembered after short steps.
+/// Number of points whose gradients are remembered after short steps.
 const MEMORY: usize = 8;
-/// A step is enough if the loss falls by this share of what its gradient promises.
+/// A step is accepted if the loss falls by this share of the decrease that its gradient promises.
 const ENOUGH: f64 = 1e-4;
-/// Times that a step is corrected for what the other objectives rose by before it gets shorter.
+/// How often a step is corrected for the rise of the other objectives before it gets shorter.
 const CORRECTIONS: usize = 3;
-/// Lengths below which a step is given up: of the one along level sets, and of the common one.
+/// A step is abandoned below these lengths: the step along level sets, and the common one.
 const SHORTEST: [f64; 2] = [1e-3, 1e-9];
-/// A value that counts as 0 may rise up to this share of the bound below which it does.
+/// A value that counts as 0 may rise up to this share of its zero bound.
 const ROUNDING: f64 = 1e-6;
 
 /// Settings of [`polish`].
@@ -43,9 +43,10 @@ pub struct Polish {
     /// A point is done when a step can lower, or has lowered, the loss by less than this share of
     /// the loss's range over the front.
     pub tolerance: f64,
-    /// Steps of a point at most.
+    /// Maximum number of steps per point.
     pub most_steps: usize,
-    /// Places on the front where second derivatives are found; a point uses the nearest.
+    /// Number of places on the front where second derivatives are computed; a point uses the
+    /// nearest.
     pub references: usize,
 }
 
@@ -60,7 +61,7 @@ impl Default for Polish {
 }
 
 impl Polish {
-    /// Says what cannot be right.
+    /// Checks the settings.
     pub fn check(&self) -> Result<(), Error> {
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
             let rule = "above 0 and at most 1".into();
@@ -78,19 +79,19 @@ impl Polish {
     }
 }
 
-/// Refines a front of any solver: every point takes steps with gradients on all rows as long as
-/// the loss falls and no other objective rises, judged by actual values. Each point of the result
-/// therefore dominates or equals the one it comes from; those that others dominate now are left
-/// out.
+/// Refines a front of any solver: every point takes steps with gradients on all rows as long as the
+/// loss falls and no other objective rises, according to the actual values. Each point of the
+/// result therefore dominates or equals the one it comes from; points that others now dominate are
+/// dropped.
 ///
-/// Values of the front must be those of this problem. The result does not depend on the number of
-/// threads. When the observer stops it, the steps taken so far are kept.
+/// The values of the front must be those of this problem. The result does not depend on the number
+/// of threads. If the observer stops it, the steps taken so far are kept.
 ///
 /// ```
 /// # use fairfront_core::{Batches, Error, Gradients, Points, Problem};
 /// use fairfront_solve::{PfSmg, Polish, Solver, polish};
 ///
-/// /// Squared distances from (0, 0) and from (1, 0): the best compromises lie between the two.
+/// /// Squared distances from (0, 0) and from (1, 0): the front lies between the two.
 /// struct Distances;
 /// # impl Problem for Distances {
 /// #     fn n_params(&self) -> usize { 2 }
@@ -122,11 +123,11 @@ pub fn polish(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let bench = Bench::new(problem, outcome, settings, observer.stop_signal())?;
-    bench.go_on(settings, observer)
+    bench.finish(settings, observer)
 }
 
-/// Goes on from a checkpoint of [`polish`] with the same outcome, settings and problem: the result is
-/// that of [`polish`] without a break.
+/// Resumes from a checkpoint of [`polish`] with the same outcome, settings and problem. The result
+/// equals that of an uninterrupted [`polish`].
 pub fn resume_polish(
     problem: &dyn Problem,
     outcome: Outcome,
@@ -136,10 +137,10 @@ pub fn resume_polish(
 ) -> Result<Outcome, Error> {
     let mut bench = Bench::new(problem, outcome, settings, observer.stop_signal())?;
     bench.read(checkpoint)?;
-    bench.go_on(settings, observer)
+    bench.finish(settings, observer)
 }
 
-/// A front on which work is being done.
+/// A front that is being polished.
 struct Bench<'a> {
     workshop: Workshop<'a>,
     points: Vec<Piece>,
@@ -151,7 +152,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Before any work.
+    /// The state before any work.
     fn new(
         problem: &'a dyn Problem,
         outcome: Outcome,
@@ -175,8 +176,8 @@ impl<'a> Bench<'a> {
         };
         if !is_of_problem(&front) || !is_of_problem(&unmitigated) || unmitigated.is_empty() {
             return Err(Error::Problem(
-                "the front to be polished is of another problem: its objectives or parameters \
-                 differ in number"
+                "the front to polish belongs to another problem: its number of objectives or \
+                 parameters differs"
                     .into(),
             ));
         }
@@ -192,8 +193,8 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The rounds that are left.
-    fn go_on(mut self, settings: &Polish, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    /// Runs the remaining rounds.
+    fn finish(mut self, settings: &Polish, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         while self.round < settings.most_steps {
             let open = (0..self.points.len()).filter(|i| !self.points[*i].done);
             let open: Vec<usize> = open.collect();
@@ -229,7 +230,7 @@ impl<'a> Bench<'a> {
         self.end()
     }
 
-    /// What is nondominated now.
+    /// Collects the points that are now nondominated.
     fn end(self) -> Result<Outcome, Error> {
         let Self {
             workshop,
@@ -259,33 +260,33 @@ impl<'a> Bench<'a> {
             unmitigated: workshop.ground.unmitigated,
             stop: self.stop,
             counters,
-            // Points have moved.
-            certificates: Vec::new(),
+            // The points have moved, so earlier proofs no longer apply.
+            proofs: Vec::new(),
             candidates,
         })
     }
 }
 
-/// A point at work.
+/// A point that is being polished.
 #[derive(Clone, Serialize, Deserialize)]
 struct Piece {
     x: Vec<f64>,
     #[serde(with = "exact")]
     values: Vec<f64>,
-    /// Which reference it uses.
+    /// Index of its reference.
     reference: usize,
     /// Length of its last step.
     #[serde(with = "exact")]
     length: f64,
-    /// Gradients at points where the last steps had to be short, by objective: beside a kink, those
-    /// of both sides are needed to go along it.
+    /// Gradients at points where the last steps had to be short, by objective. Next to a kink,
+    /// those of both sides are needed to move along it.
     #[serde(with = "exact")]
     before: Vec<(usize, Vec<f64>)>,
     moved: bool,
     done: bool,
 }
 
-/// The points of a front, before any work.
+/// The points of a front before any work.
 fn take(front: &Front) -> Vec<Piece> {
     let piece = |i: usize| Piece {
         x: front.points.get(i).to_vec(),
@@ -301,14 +302,14 @@ fn take(front: &Front) -> Vec<Piece> {
 
 /// A step that is being tried.
 struct Trial {
-    /// 0: along the level sets of the other objectives; 1: down in all.
+    /// 0: along the level sets of the other objectives; 1: down in all objectives.
     way: usize,
     length: f64,
-    /// By how much each other objective is to fall, to make up for its curvature.
+    /// By how much each other objective should fall, to compensate for its curvature.
     lower: Vec<f64>,
     corrections: usize,
     step: Vec<f64>,
-    /// By how much the loss should fall.
+    /// The promised decrease of the loss.
     fall: f64,
 }
 
@@ -348,8 +349,8 @@ impl<'a> Workshop<'a> {
         })
     }
 
-    /// Finds second derivatives at well-spread open points, and for each of them the nearest. After a stop
-    /// no step follows that would need them.
+    /// Computes second derivatives at well-spread open points and assigns the nearest to each open
+    /// point. After a stop, no further step needs them.
     fn refer(&mut self, points: &mut [Piece], open: &[usize]) -> Result<(), Error> {
         let (m, n) = (self.problem.n_objectives(), self.problem.n_params());
         let most = (MOST_NUMBERS / (n * n).max(1)).clamp(1, self.most_references);
@@ -383,7 +384,7 @@ impl<'a> Workshop<'a> {
         Ok(())
     }
 
-    /// One step of every open point, in blocks on all threads.
+    /// Takes one step of every open point, in blocks on all threads.
     fn round(
         &self,
         points: &mut [Piece],
@@ -408,7 +409,7 @@ impl<'a> Workshop<'a> {
         Ok(())
     }
 
-    /// One step of each of at most [`LANES`] points.
+    /// Takes one step of each of at most [`LANES`] points.
     fn block(&self, mut pieces: Vec<Piece>) -> Result<(Vec<Piece>, Counters), Error> {
         let m = self.problem.n_objectives();
         let mut spent = Counters::default();
@@ -435,7 +436,7 @@ impl<'a> Workshop<'a> {
             )?;
             trials.push((Trial::new(&model, m, piece.length), model));
         }
-        // A point whose step is promised less than matters is done before it begins.
+        // A point is done if its next step promises only a negligible decrease.
         let mut waiting: Vec<usize> = Vec::new();
         for (i, (trial, _)) in trials.iter().enumerate() {
             match trial.fall > self.negligible {
@@ -484,7 +485,7 @@ impl<'a> Workshop<'a> {
         Ok((pieces, spent))
     }
 
-    /// By how much each objective but the loss rises beyond rounding.
+    /// By how much each objective except the loss rises beyond rounding.
     fn rises(&self, old: &[f64], new: &[f64]) -> Vec<f64> {
         let pairs = old.iter().zip(new).zip(&self.ground.zeros).enumerate();
         pairs
@@ -511,13 +512,13 @@ impl Trial {
         }
     }
 
-    /// The next step to try after one that failed; `false` where none is left.
+    /// Chooses the next step to try after a failed one; `false` if none is left.
     fn again(&mut self, model: &Model, gain: f64, rises: &[f64], falls: bool) -> bool {
         let finite = rises.iter().all(|r| r.is_finite());
         if self.way == 0 && falls && finite && self.corrections < CORRECTIONS {
             self.corrections += 1;
             for (lower, rise) in self.lower.iter_mut().zip(rises) {
-                // A little more than it rose, because the correction bends too.
+                // Slightly more than the rise, because the correction bends too.
                 *lower += 1.1 * rise;
             }
             if self.promises(model) {
@@ -531,7 +532,7 @@ impl Trial {
         loop {
             self.length *= shorter;
             self.corrections = 0;
-            // Curvature acts by the square of the length.
+            // Effects of curvature scale with the square of the length.
             self.lower.iter_mut().for_each(|l| *l *= shorter * shorter);
             if self.length < SHORTEST[self.way] {
                 if self.way == 1 {
@@ -546,8 +547,8 @@ impl Trial {
         }
     }
 
-    /// By how much longer a step would have lowered the loss most, by the parabola through what was
-    /// promised and what was gained.
+    /// The factor on the step length that would have lowered the loss most, by the parabola through
+    /// the promised and the actual decrease.
     fn best(&self, gain: f64) -> f64 {
         let best = self.fall / (2.0 * (self.fall - gain));
         match best > 0.0 {
@@ -557,7 +558,7 @@ impl Trial {
         }
     }
 
-    /// Takes the step from the model; whether the loss should fall.
+    /// Computes the step from the model; returns whether the loss should fall.
     fn promises(&mut self, model: &Model) -> bool {
         (self.step, self.fall) = match self.way {
             0 => model.tangent(self.length, &self.lower),

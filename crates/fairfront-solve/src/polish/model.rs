@@ -1,4 +1,4 @@
-//! What is known around a point, and the step that follows from it.
+//! A local model around a point, and the step that follows from it.
 
 use fairfront_core::{Cholesky, Preconditioner, Problem};
 
@@ -6,16 +6,16 @@ use crate::basis::Basis;
 use crate::descend::{add, dot};
 use crate::{Error, MOST_OBJECTIVES, MinNorm};
 
-/// Rounds of the dual's coordinate descent at most; two objectives need one.
+/// Maximum number of rounds of the dual's coordinate descent; two objectives need one.
 const DUAL: usize = 500;
 
-/// A place on the front where curvature is known. Vectors are kept in variables in which its preconditioner
-/// is the identity.
+/// A point on the front where curvature is known. Vectors are stored in variables in which its
+/// preconditioner is the identity.
 pub(super) struct Reference {
     pub(super) point: Vec<f64>,
     pub(super) preconditioner: Preconditioner,
-    /// For each objective that is made of several squares the gradients of its roots, as long as
-    /// their curvature asks for: the Hessian of the objective is about the sum of their squares.
+    /// For each objective made of several squares, the gradients of its roots, scaled by their
+    /// curvature: the Hessian of the objective is approximately the sum of their squares.
     curved: Vec<Vec<Vec<f64>>>,
 }
 
@@ -24,7 +24,7 @@ impl Reference {
         let preconditioner = problem.preconditioner(point)?;
         let mut curved = vec![Vec::new(); problem.n_objectives()];
         for (i, curved) in curved.iter_mut().enumerate() {
-            // A single square is straight along its level sets, and steps stay on those.
+            // A single square has no curvature along its level sets, and steps stay on those.
             if problem.n_roots(i) > 1 {
                 let roots = problem.roots_of(i)?.at(point)?;
                 let length = (2.0 / roots.gradients.len() as f64).sqrt();
@@ -43,16 +43,16 @@ impl Reference {
     }
 }
 
-/// The loss to second order and the other objectives to first at a point, in a reference's
-/// variables; what is held at 0 is out of reach of steps.
+/// The loss to second order and the other objectives to first order at a point, in a reference's
+/// variables; steps do not change objectives held at 0.
 pub(super) struct Model<'a> {
     reference: &'a Reference,
-    /// The gradient of the loss, and what of it remains where the held objectives stay.
+    /// The gradient of the loss, and the part of it that leaves the held objectives unchanged.
     loss: Vec<f64>,
     free_loss: Vec<f64>,
     rows: Vec<Row>,
-    /// Directions along which the held objectives change. The value of an axis says how far along it the point has
-    /// to move back for its objective to fall by 1.
+    /// Directions along which the held objectives change. The value of an axis is the distance that
+    /// the point has to move back along it for its objective to fall by 1.
     kept: Basis,
     /// The objective of each axis.
     kept_for: Vec<usize>,
@@ -63,18 +63,18 @@ pub(super) struct Model<'a> {
 /// An objective that must not rise.
 struct Row {
     objective: usize,
-    /// Its value, and the length of its gradient.
+    /// The value of the objective, and the length of its gradient.
     value: f64,
     norm: f64,
-    /// Its gradient: of length 1, then less what is held, then B⁻¹ times that.
+    /// The gradient: scaled to length 1, then without the held directions, then B⁻¹ times that.
     unit: Vec<f64>,
     free: Vec<f64>,
     solved: Vec<f64>,
 }
 
 impl<'a> Model<'a> {
-    /// From values and gradients (by objective) at a point, and gradients `before` it that steps
-    /// must heed too; `held` says which objectives are 0.
+    /// Builds the model from values and gradients (by objective) at a point, and earlier gradients
+    /// `before` that steps must also respect; `held` marks the objectives that are 0.
     pub(super) fn new(
         problem: &dyn Problem,
         reference: &'a Reference,
@@ -101,7 +101,7 @@ impl<'a> Model<'a> {
                     kept_for.push(objective);
                 }
             }
-            // An objective falls by twice the share by which its roots do.
+            // The relative decrease of an objective is twice that of its roots.
             for (axis, _) in (kept.axes.iter_mut().zip(&kept_for)).filter(|(_, k)| **k == objective)
             {
                 axis.value /= 2.0 * values[objective];
@@ -141,8 +141,8 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    /// Takes the curvature of the other objectives into account: B = I + Σ νᵢHᵢ, with the
-    /// multipliers that B = I gives.
+    /// Includes the curvature of the other objectives: B = I + Σ νᵢHᵢ, with the multipliers for B =
+    /// I.
     fn bend(&mut self) {
         let multipliers = self.multipliers(1.0, &vec![0.0; self.rows.len()]);
         let mut directions: Vec<Vec<f64>> = Vec::new();
@@ -156,7 +156,7 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        // By Woodbury: B⁻¹ = I − Uᵀ(I + UUᵀ)⁻¹U.
+        // By the Woodbury identity, B⁻¹ = I − Uᵀ(I + UUᵀ)⁻¹U.
         let k = directions.len();
         let mut inner = vec![0.0; k * k];
         for i in 0..k {
@@ -179,8 +179,8 @@ impl<'a> Model<'a> {
         self.rows.iter_mut().for_each(|row| solve(&mut row.solved));
     }
 
-    /// ν ≥ 0 of the rows for which d = −B⁻¹(length · ∇f₁ + Σ νᵢ∇fᵢ) has ∇fᵢ · d ≤ bounds: by
-    /// coordinate descent on the dual, which bears dependent rows.
+    /// Multipliers ν ≥ 0 of the rows for which d = −B⁻¹(length · ∇f₁ + Σ νᵢ∇fᵢ) has ∇fᵢ · d ≤
+    /// bounds, by coordinate descent on the dual, which tolerates dependent rows.
     fn multipliers(&self, length: f64, bounds: &[f64]) -> Vec<f64> {
         let rows = &self.rows;
         let gram: Vec<Vec<f64>> = rows
@@ -211,8 +211,8 @@ impl<'a> Model<'a> {
     }
 
     /// The step that lowers the loss most while no other objective rises, to the order of the
-    /// model. `lower` says by how much each of them is to fall instead, which makes up for what the
-    /// model does not see. Returns the step and by how much the loss should fall.
+    /// model. `lower` is how much each of them should fall instead, which compensates for the terms
+    /// that the model neglects. Returns the step and the promised decrease of the loss.
     pub(super) fn tangent(&self, length: f64, lower: &[f64]) -> (Vec<f64>, f64) {
         let mut step = vec![0.0; self.loss.len()];
         for (axis, objective) in self.kept.axes.iter().zip(&self.kept_for) {
@@ -225,7 +225,7 @@ impl<'a> Model<'a> {
             .rows
             .iter()
             .map(|row| {
-                // A little more than asked for, so that rounding does not make it rise.
+                // Slightly more than required, so that rounding does not cause a rise.
                 let lower = lower[row.objective] + 1e-14 * row.value.abs();
                 -lower / row.norm - dot(&row.unit, &step)
             })
@@ -244,7 +244,7 @@ impl<'a> Model<'a> {
         let mut solver = MinNorm::new(1 + rows.len(), self.loss.len());
         solver.push(&self.free_loss, 1.0, &Preconditioner::Identity);
         for row in rows {
-            // For a square, ‖∇f‖²/(2f) is its curvature; 1 is that of the loss.
+            // For a square, ‖∇f‖²/(2f) is its curvature; that of the loss is 1.
             let curvature = row.norm * row.norm / (2.0 * row.value);
             let scale = match curvature.is_finite() && curvature > 0.0 {
                 true => row.norm / curvature,

@@ -10,7 +10,7 @@ use crate::outcome::Counters;
 
 const NAME: &str = "polish";
 
-/// The state of a [`Bench`]: second derivatives are computed again from the points they belong to.
+/// The state of a [`Bench`]; second derivatives are computed again from their points.
 #[derive(Serialize, Deserialize)]
 struct State<P, C> {
     round: usize,
@@ -45,7 +45,7 @@ impl Bench<'_> {
         Checkpoint::new(NAME, self.workshop.problem, &state)
     }
 
-    /// Takes the state of a checkpoint.
+    /// Restores the state from a checkpoint.
     pub(super) fn read(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let problem = self.workshop.problem;
         let State {

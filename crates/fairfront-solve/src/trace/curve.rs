@@ -1,8 +1,8 @@
-//! Two objectives: the front as a curve, followed by the size of the covariance.
+//! Two objectives: follows the front as a curve, parametrized by the size of the covariance.
 //!
-//! With G = √f2 (the covariance itself where there is one), the front is the curve of the x that
-//! minimise f1 where G(x) = r, for r from its value at the unmitigated model down to 0. With the
-//! multiplier μ of the constraint, ∇f1 + μ∇G = 0 along it, and μ = −df1/dr.
+//! With G = √f2 (the covariance itself if there is only one), the front is the curve of the x that
+//! minimize f1 subject to G(x) = r, for r from its value at the unmitigated model down to 0. With
+//! the multiplier μ of the constraint, ∇f1 + μ∇G = 0 along it, and μ = −df1/dr.
 
 use std::ops::ControlFlow;
 
@@ -13,27 +13,28 @@ use super::Trace;
 use super::kkt::Kkt;
 use super::model::{Model, SQUARED, Weight, add_curvature};
 use crate::Error;
-use crate::certificate::Anchor;
 use crate::descend::{add, dot, energy};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Progress};
+use crate::proof::Anchor;
 
-/// Derivatives may be larger within a step than before it: what is left is taken for so much more.
+/// Derivatives may be larger within a step than before it, so error estimates are multiplied by
+/// this.
 const SAFE: f64 = 512.0;
-/// Of a guess from a line what is left between nodes is not known; it may be off by so much more.
+/// The error between nodes of a guess from a line is unknown; it may be larger by this factor.
 const FROM_LINE: f64 = 4e7;
-/// Steps below this share of the range are not made shorter for their accuracy alone.
+/// Steps below this share of the range are not shortened for accuracy alone.
 const SHORT: f64 = 1e-4;
-/// With several covariances G has a corner at 0: the curve is followed up to this share of its
-/// range, or of a step between points, and its end is found by itself.
+/// With several covariances, G has a corner at 0. The curve is followed up to this share of its
+/// range, or of a step between points, and its end is solved separately.
 const CORNER: f64 = 1e-3;
 const CORNER_STEP: f64 = 0.5;
-/// Newton steps at a node, at most.
+/// Maximum number of Newton steps at a node.
 const STEPS: usize = 12;
-/// A node is done when the energy that a step leaves is below this share of the tolerance.
+/// A node is done when the energy remaining after a step is below this share of the tolerance.
 const DONE: f64 = 1e-2;
 
-/// A point of the curve with what is known there.
+/// A point of the curve with its derivatives.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) r: f64,
@@ -45,8 +46,8 @@ pub(super) struct Node {
     /// dμ/dr.
     bend: f64,
     kkt: Kkt,
-    /// Where the loss's second derivatives were found last, a step before x, and the lower triangle
-    /// of them.
+    /// The point of the last second derivatives of the loss, one step before x, and their lower
+    /// triangle.
     hessian: (Vec<f64>, Vec<f64>),
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Node {
 struct Level {
     value: f64,
     gradient: Vec<f64>,
-    /// Second derivatives by the roots, where there are several.
+    /// Second derivatives with respect to the roots, if there are several.
     curvature: Option<Vec<f64>>,
     roots: Vec<Vec<f64>>,
 }
@@ -62,19 +63,20 @@ struct Level {
 pub(super) struct Curve<'a> {
     model: &'a Model<'a>,
     settings: &'a Trace,
-    /// The sign of the covariance, where there is one.
+    /// The sign of the covariance, if there is only one.
     sign: f64,
     n_roots: usize,
     /// r at the unmitigated model.
     largest: f64,
-    /// Energy of what a cubic between nodes may be off.
+    /// Largest allowed error of a cubic between nodes, as an energy.
     tolerance: f64,
 }
 
 /// Points along the curve.
 pub(super) struct Along {
     nodes: Vec<Node>,
-    /// The interval of each point, and its share of it; empty where points are nodes.
+    /// The interval of each point and the position in it, as a share; empty if the points are
+    /// nodes.
     places: Vec<(usize, f64)>,
     pub(super) points: Points,
     /// Whether the end of the curve was reached.
@@ -82,7 +84,7 @@ pub(super) struct Along {
 }
 
 impl Along {
-    /// Whether points lie between nodes, where they can be refined.
+    /// Whether points lie between nodes, so that they can be refined.
     pub(super) fn is_between_nodes(&self) -> bool {
         !self.places.is_empty()
     }
@@ -111,7 +113,7 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// Follows the curve and puts points on it.
+    /// Follows the curve and places points on it.
     pub(super) fn follow(
         &self,
         ground: &Ground,
@@ -129,7 +131,7 @@ impl<'a> Curve<'a> {
         Ok(along)
     }
 
-    /// Puts `n` points on the curve, instead of those that are there.
+    /// Places `n` points on the curve, replacing the current ones.
     pub(super) fn place(&self, along: &mut Along, n: usize) {
         let nodes = &along.nodes;
         let mut points = Points::new(self.model.problem.n_params());
@@ -138,8 +140,8 @@ impl<'a> Curve<'a> {
             nodes.iter().for_each(|node| points.push(&node.x));
         } else {
             places = spread_out(nodes, n);
-            // Before a corner at the end there are no points: the interval is about as short as a step
-            // between points, and nothing in it is known well.
+            // No points are placed before a corner at the end: the interval is about as short as a
+            // step between points, and the curve is not known well inside it.
             let before_end = nodes.len() - 2;
             let corner = self.n_roots > 1 && nodes[nodes.len() - 1].r == 0.0;
             let inside = |(place, at): &(usize, f64)| *place == before_end && *at > 0.0;
@@ -184,7 +186,7 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// Follows the curve from the unmitigated model to its end, or to where it was told to stop.
+    /// Follows the curve from the unmitigated model to its end, or until it is stopped.
     fn nodes(
         &self,
         ground: &Ground,
@@ -193,7 +195,7 @@ impl<'a> Curve<'a> {
     ) -> Result<(Vec<Node>, bool), Error> {
         let x0 = ground.unmitigated.points.get(0);
         let r0 = self.level(x0)?.value;
-        // Nothing to trade: the least loss is already fair.
+        // Nothing to trade off: the model with the smallest loss is already fair.
         if r0 * r0 <= ground.zeros[1] || !r0.is_finite() {
             return Ok((vec![self.start(x0, counters)?], true));
         }
@@ -205,15 +207,15 @@ impl<'a> Curve<'a> {
             if self.model.stop.is_set() {
                 return Ok((nodes, false));
             }
-            // No crumb is left over for a last step.
+            // A step that would leave a tiny last step goes to the end.
             let r = match last.r - length < end + 0.2 * length {
                 true => end,
                 false => last.r - length,
             };
             let (x, multiplier) = predict(&nodes, r);
             let corrected = self.correct(x, multiplier, r, counters)?;
-            // What a cubic is off in the middle of the step, from what it was off beyond the one before.
-            // Energy is a square.
+            // Estimates the error of a cubic in the middle of the step from its error beyond the
+            // previous step. Energy is a square.
             let share = match &nodes[..] {
                 [.., before, last] => {
                     let ratio = (last.r - r) / (before.r - last.r);
@@ -225,7 +227,7 @@ impl<'a> Curve<'a> {
                 share * off <= self.tolerance
                     || (length < SHORT * r0 && off <= FROM_LINE * self.tolerance)
             };
-            // It grows with the fourth power of the step, a line's with the second.
+            // The error grows with the fourth power of the step; for a line, with the second.
             let power = if nodes.len() > 1 { 0.125 } else { 0.25 };
             let factor = |off: f64| (0.5 * self.tolerance / (share * off).max(1e-300)).powf(power);
             let node = match corrected {
@@ -257,7 +259,7 @@ impl<'a> Curve<'a> {
         }
         if end > 0.0 {
             let last = self.fair_end(&nodes, counters)?;
-            // Half solved, it is no point of the front.
+            // A partly solved end is not a point of the front.
             if self.model.stop.is_set() {
                 return Ok((nodes, false));
             }
@@ -266,7 +268,7 @@ impl<'a> Curve<'a> {
         Ok((nodes, true))
     }
 
-    /// How much faster derivatives change near the corner at 0, where there is one.
+    /// How much faster derivatives change near the corner at 0, if there is one.
     fn sharpness(&self, r: f64) -> f64 {
         match self.n_roots {
             1 => 1.0,
@@ -274,7 +276,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// The unmitigated model as the first node.
+    /// Creates the first node from the unmitigated model.
     fn start(&self, x: &[f64], counters: &mut Counters) -> Result<Node, Error> {
         let loss = self.model.loss(x, counters)?;
         let level = self.level(x)?;
@@ -296,8 +298,8 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// Newton's method for a node from a guess: the node, and the energy of its first step, which
-    /// is what the guess was off. `None` if it does not settle, or a stop comes before.
+    /// Newton's method for a node from a guess. Returns the node and the energy of its first step,
+    /// which is the error of the guess; `None` if it does not converge or is stopped first.
     fn correct(
         &self,
         mut x: Vec<f64>,
@@ -355,15 +357,15 @@ impl<'a> Curve<'a> {
         Ok(None)
     }
 
-    /// The least loss where the objective is 0.
+    /// The node with the smallest loss at which the objective is 0.
     fn fair_end(&self, nodes: &[Node], counters: &mut Counters) -> Result<Node, Error> {
         let last = &nodes[nodes.len() - 1];
         let mut x = last.x.clone();
         add(&mut x, -last.r, &last.slope);
-        let solved = self.model.minimise(&[Weight::Infinite], &x, counters)?;
+        let solved = self.model.minimize(&[Weight::Infinite], &x, counters)?;
         let second = self.model.loss(&solved.x, counters)?;
         let loss = second.value;
-        // A parabola through both, with the last node's slope.
+        // A parabola through both nodes, with the slope of the last node.
         let mut slope: Vec<f64> = last.slope.iter().map(|s| -s).collect();
         add(&mut slope, 2.0 / last.r, &last.x);
         add(&mut slope, -2.0 / last.r, &solved.x);
@@ -407,7 +409,7 @@ impl<'a> Curve<'a> {
                     let (a, b) = (&nodes[place], &nodes[place + 1]);
                     let near = if at < 0.5 { a } else { b };
                     let r = a.r + at * (b.r - a.r);
-                    // A corner has no gradient, and is solved by itself.
+                    // A corner has no gradient; it is solved separately.
                     if self.n_roots > 1 && r == 0.0 {
                         steps.push(vec![0.0; n]);
                         continue;
@@ -447,8 +449,8 @@ fn predict(nodes: &[Node], r: f64) -> (Vec<f64>, f64) {
     )
 }
 
-/// Weights of the cubic through two values and slopes, at a share of the way: both values, both
-/// slopes.
+/// Weights of the cubic through two values and slopes, at a share of the way: those of both values,
+/// then of both slopes.
 fn cubic(at: f64) -> [f64; 4] {
     let rest = 1.0 - at;
     [
@@ -483,7 +485,7 @@ fn loss_between(a: &Node, b: &Node, at: f64) -> f64 {
 }
 
 /// Places of `n` points evenly spread along the curve in the plane of both objectives, each scaled
-/// by its range: the interval and the share of it. Both ends are among them.
+/// by its range: the interval and the share of it. Both ends are included.
 fn spread_out(nodes: &[Node], n: usize) -> Vec<(usize, f64)> {
     const FINE: usize = 64;
     let (first, last) = (&nodes[0], &nodes[nodes.len() - 1]);
@@ -521,7 +523,7 @@ fn spread_out(nodes: &[Node], n: usize) -> Vec<(usize, f64)> {
         let share = ((piece % FINE) as f64 + within) / FINE as f64;
         places.push((piece / FINE, share));
     }
-    // The ends themselves, not what rounding makes of them.
+    // Sets both ends exactly, without rounding.
     places[0] = (0, 0.0);
     if n > 1 {
         places[n - 1] = (nodes.len() - 2, 1.0);

@@ -2,18 +2,18 @@ use fairfront_core::Cholesky;
 
 use crate::descend::dot;
 
-/// A constraint whose part not spanned by those before it is below this share of it is dropped.
+/// A constraint is dropped if its part outside the span of the previous ones is below this share.
 const DEPENDENT: f64 = 1e-10;
-/// Diagonals grow by this share: of two equal features rounding alone would make a pivot, and any
-/// solution of it.
+/// Diagonals grow by this share: with two equal features, rounding alone would determine a pivot
+/// and make the solution arbitrary.
 const SINGULAR: f64 = 1e-13;
 
-/// The equations of a Newton step under linear constraints,
-/// `[W Aᵀ; A 0] [dx; dy] = −[gradient; excess]`, factored.
+/// The factored equations of a Newton step under linear constraints, `[W Aᵀ; A 0] [dx; dy] =
+/// −[gradient; excess]`.
 #[derive(Debug, Clone)]
 pub(crate) struct Kkt {
     w: Cholesky,
-    /// The rows of A that are independent, and which these are.
+    /// The independent rows of A, and their indices.
     rows: Vec<Vec<f64>>,
     kept: Vec<usize>,
     /// W⁻¹ times each row.
@@ -24,10 +24,11 @@ pub(crate) struct Kkt {
 
 impl Kkt {
     /// `lower` is the lower triangle of W, row by row. A matrix that is not positive definite gets
-    /// a ridge that makes it so; `None` if none does, or if an entry of its diagonal is not finite.
+    /// a ridge that makes it so; `None` if no ridge does, or if an entry of its diagonal is not
+    /// finite.
     pub(crate) fn new(lower: &[f64], n: usize, rows: &[Vec<f64>]) -> Option<Self> {
         let trace: f64 = (0..n).map(|i| lower[i * n + i].abs()).sum();
-        // No ridge exceeds an infinite trace: the loop below would never end.
+        // With an infinite trace, the loop below would never end, because no ridge exceeds it.
         if !trace.is_finite() {
             return None;
         }
@@ -61,7 +62,7 @@ impl Kkt {
         Some(kkt)
     }
 
-    /// Takes a row unless those taken span it.
+    /// Adds a row unless the previous rows span it.
     fn try_row(&mut self, index: usize, row: &[f64]) {
         let mut solved = row.to_vec();
         self.w.solve(&mut solved);
@@ -94,7 +95,7 @@ impl Kkt {
         }
     }
 
-    /// dx, and dy for all rows (0 for those dropped).
+    /// Returns dx, and dy for all rows (0 for dropped rows).
     pub(crate) fn step(&self, gradient: &[f64], excess: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut dx: Vec<f64> = gradient.iter().map(|g| -g).collect();
         self.w.solve(&mut dx);
@@ -153,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn an_infinite_matrix_gets_no_ridge() {
+    fn an_infinite_matrix_is_rejected() {
         assert!(Kkt::new(&[f64::INFINITY], 1, &[]).is_none());
-        // Two finite entries whose sum overflows.
+        // Two finite entries with an overflowing sum.
         assert!(Kkt::new(&[f64::MAX, 0.0, f64::MAX, f64::MAX], 2, &[]).is_none());
     }
 }

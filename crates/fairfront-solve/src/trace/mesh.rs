@@ -1,8 +1,8 @@
-//! Three objectives and more: the front as a surface, in cells that are halved where it is coarse.
+//! Three or more objectives: the front as a surface, in cells that are bisected where it is coarse.
 //!
-//! Every choice of weights for the objectives but the loss, from 0 (of no concern) to ∞ (to be 0),
-//! gives a point of the front. The weights are a cube, cut into simplices; the longest edge, seen
-//! in the objectives, is halved until none is long.
+//! Every choice of weights for the objectives except the loss, from 0 (ignored) to ∞ (held at 0),
+//! gives a point of the front. The weights form a cube, divided into simplices. The longest edge,
+//! measured in the objectives, is bisected until no edge is long.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -18,27 +18,27 @@ use crate::descend::dot;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Progress};
 
-/// Edges that are halved before the longest are looked for again: a fixed number, so that the mesh
-/// does not depend on the number of threads.
+/// Number of edges that are bisected before the longest are determined again. It is fixed, so that
+/// the mesh does not depend on the number of threads.
 const BATCH: usize = 16;
-/// Axes of the cube at most: it has as many simplices as they have orders.
+/// Maximum number of axes of the cube, which is divided into one simplex per order of the axes.
 pub(super) const MOST_AXES: usize = 7;
 
-/// A solved choice of weights.
+/// A choice of weights with its solution.
 pub(super) struct Vertex {
-    /// Place in the cube: 0 for no weight, 1 for ∞.
+    /// Position in the cube: 0 for weight 0, 1 for ∞.
     pub(super) place: Vec<f64>,
     pub(super) x: Vec<f64>,
     pub(super) values: Vec<f64>,
 }
 
-/// A choice of weights to be solved, and where from.
+/// A choice of weights to solve, with its starting points.
 pub(super) struct Place {
     pub(super) place: Vec<f64>,
     pub(super) starts: Vec<Vec<f64>>,
 }
 
-/// An edge by its length, longest first; ties by its ends.
+/// An edge, ordered by length; ties are ordered by the ends.
 #[derive(PartialEq)]
 struct Edge {
     length: f64,
@@ -63,9 +63,9 @@ impl PartialOrd for Edge {
 /// Points of the surface.
 pub(super) struct Surface {
     pub(super) points: Points,
-    /// The longest edge left, as a share of the objectives' ranges, where there are edges.
+    /// The longest remaining edge, as a share of the objectives' ranges, if there are edges.
     pub(super) hole: Option<f64>,
-    /// Whether all was done that was asked for.
+    /// Whether the work was completed.
     pub(super) complete: bool,
 }
 
@@ -73,14 +73,14 @@ pub(super) struct Mesh<'a> {
     pub(super) model: &'a Model<'a>,
     pub(super) settings: &'a Trace,
     pub(super) ground: &'a Ground,
-    /// For each axis the weight in the middle of the cube.
+    /// For each axis, the weight in the middle of the cube.
     pub(super) scales: Vec<f64>,
     pub(super) vertices: Vec<Vertex>,
     cells: Vec<Vec<usize>>,
     /// The cells around each edge.
     around: HashMap<(usize, usize), Vec<usize>>,
     queue: BinaryHeap<Edge>,
-    /// Lengths are measured in these.
+    /// The ranges of the objectives, the units of lengths.
     widths: Vec<f64>,
 }
 
@@ -92,15 +92,15 @@ impl<'a> Mesh<'a> {
         counters: &mut Counters,
     ) -> Result<Self, Error> {
         let x = ground.unmitigated.points.get(0);
-        let start = model.minimise(
+        let start = model.minimize(
             &vec![Weight::Finite(0.0); ground.zeros.len() - 1],
             x,
             counters,
         )?;
         let mut scales = Vec::new();
         for i in 1..ground.zeros.len() {
-            // The weight at which both pull alike: one over the curvature of the objective where
-            // that of the loss is 1.
+            // The weight at which both gradients pull equally: the inverse of the objective's
+            // curvature, where that of the loss is 1.
             let gradient = model.problem.gradient_of(i, x)?;
             let mut solved = gradient.clone();
             match (&start.kkt, &model.wide) {
@@ -128,7 +128,7 @@ impl<'a> Mesh<'a> {
         })
     }
 
-    /// Refines until no edge is long, or as many points are there as were asked for.
+    /// Refines until no edge is long, or until there are as many points as requested.
     pub(super) fn refine(
         mut self,
         counters: &mut Counters,
@@ -141,13 +141,14 @@ impl<'a> Mesh<'a> {
         self.measure();
         self.cut_cube(axes);
         let hole = self.hole();
-        // A surface is refined until it is fine; what has more dimensions until points are spent.
+        // A surface is refined until it is fine enough; with more dimensions, until there are
+        // enough points.
         let fine = axes <= 2 && self.model.most_solved() == usize::MAX;
         let most = match fine {
             true => self.settings.points.saturating_mul(20),
             false => self.settings.points.min(self.model.most_solved()),
         };
-        // After a stop the corners are not solved, and an edge between them may have no length.
+        // After a stop, the corners are not solved, and an edge between them may have length 0.
         let mut complete = !self.model.stop.is_set();
         let mut round = 0;
         loop {
@@ -166,7 +167,7 @@ impl<'a> Mesh<'a> {
             let progress = Progress {
                 round,
                 share: match fine {
-                    // The number of points grows as the square of their fineness.
+                    // The number of points grows with the power `axes` of their fineness.
                     true => (hole / longest).powi(axes as i32).min(1.0),
                     false => (self.vertices.len() as f64 / most as f64).min(1.0),
                 },
@@ -194,8 +195,8 @@ impl<'a> Mesh<'a> {
         })
     }
 
-    /// The corners of the cube, to be solved from the unmitigated model, and from others too where the
-    /// problem is not convex.
+    /// The corners of the cube, solved from the unmitigated model and, if the problem is not
+    /// convex, also from other points.
     pub(super) fn corners(&self, others: &[Vec<f64>]) -> Vec<Place> {
         let axes = self.scales.len();
         let unmitigated = self.ground.unmitigated.points.get(0).to_vec();
@@ -209,7 +210,7 @@ impl<'a> Mesh<'a> {
         (0..1_usize << axes).map(corner).collect()
     }
 
-    /// The weights at a place.
+    /// The weights at a position.
     pub(super) fn weights(&self, place: &[f64]) -> Vec<Weight> {
         let weight = |(z, scale): (&f64, &f64)| match *z < 1.0 {
             true => Weight::Finite(scale * z / (1.0 - z)),
@@ -218,7 +219,7 @@ impl<'a> Mesh<'a> {
         place.iter().zip(&self.scales).map(weight).collect()
     }
 
-    /// Adds a point that is solved.
+    /// Adds a solved point.
     pub(super) fn push(&mut self, place: Vec<f64>, x: Vec<f64>, values: &[f64]) {
         self.vertices.push(Vertex {
             place,
@@ -227,7 +228,7 @@ impl<'a> Mesh<'a> {
         });
     }
 
-    /// The longest edge that is left as it is. A curve has as many points as were asked for.
+    /// The largest edge length that is not refined. A curve gets as many points as requested.
     fn hole(&self) -> f64 {
         match self.scales.len() {
             1 => 1.0 / self.settings.points as f64,
@@ -235,7 +236,7 @@ impl<'a> Mesh<'a> {
         }
     }
 
-    /// Solves at some places, each from its own start, and keeps what is finite.
+    /// Solves at some places, each from its own starting points.
     pub(super) fn solve(
         &mut self,
         places: Vec<Place>,
@@ -278,21 +279,21 @@ impl<'a> Mesh<'a> {
         Ok(())
     }
 
-    /// Solves from the first start; where the problem is not convex from all of them, and the best
-    /// solution counts.
+    /// Solves from the first start; if the problem is not convex, from all of them, and returns the
+    /// best solution.
     fn best_of(
         &self,
         weights: &[Weight],
         starts: &[Vec<f64>],
         counters: &mut Counters,
     ) -> Result<Solved, Error> {
-        let mut best = self.model.minimise(weights, &starts[0], counters)?;
+        let mut best = self.model.minimize(weights, &starts[0], counters)?;
         if self.model.is_affine() {
             return Ok(best);
         }
         let mut least = self.model.merit(weights, &best.x, counters)?;
         for start in &starts[1..] {
-            let other = self.model.minimise(weights, start, counters)?;
+            let other = self.model.minimize(weights, start, counters)?;
             let merit = self.model.merit(weights, &other.x, counters)?;
             if merit < least {
                 (best, least) = (other, merit);
@@ -301,7 +302,7 @@ impl<'a> Mesh<'a> {
         Ok(best)
     }
 
-    /// Ranges of the objectives over the corners.
+    /// Computes the ranges of the objectives over the corners.
     pub(super) fn measure(&mut self) {
         let m = self.scales.len() + 1;
         self.widths = (0..m)
@@ -316,8 +317,8 @@ impl<'a> Mesh<'a> {
             .collect();
     }
 
-    /// One simplex for each order of the axes: from the corner of no weights, axis by axis, to that
-    /// of all.
+    /// Creates one simplex for each order of the axes: from the corner of weight 0, axis by axis,
+    /// to the corner where all weights are ∞.
     fn cut_cube(&mut self, axes: usize) {
         let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
         for axis in 0..axes {
@@ -361,7 +362,7 @@ impl<'a> Mesh<'a> {
         self.distance(&self.vertices[a].values, &self.vertices[b].values)
     }
 
-    /// How far apart values are, in the objectives' ranges.
+    /// The distance between values, as a share of the objectives' ranges.
     pub(super) fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
         let scaled = a
             .iter()
@@ -372,7 +373,7 @@ impl<'a> Mesh<'a> {
         if length.is_finite() { length } else { 0.0 }
     }
 
-    /// The length of the longest edge that is still there.
+    /// The length of the longest edge that still exists.
     fn longest(&mut self) -> f64 {
         while let Some(edge) = self.queue.peek() {
             if self
@@ -387,7 +388,7 @@ impl<'a> Mesh<'a> {
         0.0
     }
 
-    /// Halves the longest edges.
+    /// Bisects the longest edges.
     fn halve(&mut self, n: usize, counters: &mut Counters) -> Result<(), Error> {
         let mut edges = Vec::new();
         while edges.len() < n && self.longest() > 0.0 {

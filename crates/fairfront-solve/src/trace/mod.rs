@@ -17,18 +17,18 @@ use self::curve::Curve;
 use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
-use crate::certificate::{Certificate, Evaluated, certify_unless_stopped};
 use crate::checkpoint::Checkpoint;
 use crate::ground::{Ground, without_roots};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+use crate::proof::{Evaluated, Proof, prove_unless_stopped};
 use crate::remainder::Remainder;
 use crate::setting::Settings;
 use crate::solver::not_convex;
 use crate::update::{Known, update, update_curve};
 use crate::{Solver, Suits, Why};
 
-/// Points of a curve are refined where their gap is above this share of the loss at 0, a few times at
-/// most.
+/// Points of a curve are refined if their optimality gap is above this share of the loss at 0, at
+/// most [`REPAIRS`] times.
 const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
 
@@ -40,7 +40,7 @@ impl Solver for Trace {
         NAME
     }
 
-    /// It is the solver of choice if the front can be followed with a proof.
+    /// The solver of choice if the front can be followed with a proof.
     fn suits(&self, problem: &dyn Problem) -> Suits {
         let m = problem.n_objectives();
         if m > MOST_AXES + 1 {
@@ -72,7 +72,7 @@ impl Solver for Trace {
         self.follow(problem, None, None, observer)
     }
 
-    /// Starts again: the checkpoint only records that the solver started.
+    /// Starts again, because the checkpoint only records that the solver had started.
     fn resume(
         &self,
         problem: &dyn Problem,
@@ -83,7 +83,7 @@ impl Solver for Trace {
         self.solve(problem, observer)
     }
 
-    /// A curve is followed again from the unmitigated model. Every point of a surface is solved again.
+    /// Follows a curve again from the unmitigated model. Every point of a surface is solved again.
     fn update(
         &self,
         problem: &dyn Problem,
@@ -101,8 +101,8 @@ impl Solver for Trace {
 }
 
 impl Trace {
-    /// Computes a front, from a point near the unmitigated model where one is known. Of a surface that is
-    /// known every point is solved anew.
+    /// Computes a front, from a point near the unmitigated model if one is known. If a surface is
+    /// known, every point of it is solved again.
     pub(crate) fn follow(
         &self,
         problem: &dyn Problem,
@@ -123,16 +123,16 @@ impl Trace {
         let preconditioner = model.wide.as_ref().unwrap_or(&Preconditioner::Identity);
         let ground = Ground::find(problem, near, preconditioner, &mut counters, &stop)?;
         let remainder = Remainder::new(problem, stop.clone());
-        let (front, certificates, complete) = match m {
-            // Stopped before there was anything else.
+        let (front, proofs, complete) = match m {
+            // Stopped before any other point was found.
             2.. if remainder.leaves_out(LANES) => (ground.unmitigated.clone(), Vec::new(), false),
             1 => {
                 let front = ground.unmitigated.clone();
-                let certificates = certify_unless_stopped(problem, &front, &remainder)?;
-                let complete = certificates.is_some();
-                (front, certificates.unwrap_or_default(), complete)
+                let proofs = prove_unless_stopped(problem, &front, &remainder)?;
+                let complete = proofs.is_some();
+                (front, proofs.unwrap_or_default(), complete)
             }
-            // A curve is followed where it is known between its points.
+            // A curve is known between its points and can be followed.
             2 if model.wide.is_none() && model.is_affine() => {
                 self.curve(&model, &ground, &mut counters, observer)?
             }
@@ -156,17 +156,17 @@ impl Trace {
                     front = front.select(&select_spread(front.judged()?, self.points, &ranges));
                 }
                 let front = front.sorted();
-                let certificates = match self.proofs {
-                    true => certify_unless_stopped(problem, &front, &remainder)?,
+                let proofs = match self.proofs {
+                    true => prove_unless_stopped(problem, &front, &remainder)?,
                     false => Some(Vec::new()),
                 };
-                let complete = surface.complete && certificates.is_some();
-                (front, certificates.unwrap_or_default(), complete)
+                let complete = surface.complete && proofs.is_some();
+                (front, proofs.unwrap_or_default(), complete)
             }
         };
         Ok(Outcome {
             front,
-            certificates,
+            proofs,
             unmitigated: ground.unmitigated,
             candidates: Points::default(),
             stop: match complete {
@@ -177,15 +177,15 @@ impl Trace {
         })
     }
 
-    /// Two objectives: points along the curve with their certificates, refined where a cubic
-    /// between nodes was not good enough.
+    /// Two objectives: points along the curve with their proofs, refined if a cubic between nodes
+    /// was not accurate enough.
     fn curve(
         &self,
         model: &Model,
         ground: &Ground,
         counters: &mut Counters,
         observer: &mut dyn Observer,
-    ) -> Result<(Front, Vec<Certificate>, bool), Error> {
+    ) -> Result<(Front, Vec<Proof>, bool), Error> {
         let problem = model.problem;
         let curve = Curve::new(model, self, ground)?;
         let mut along = curve.follow(ground, counters, observer)?;
@@ -217,25 +217,25 @@ impl Trace {
             // After a stop, points are neither repaired nor proven.
             let is_over = || remainder.leaves_out(n);
             let every: Vec<usize> = (0..n).collect();
-            let certificates = evaluated.certify(&every, &anchors, &is_over)?;
-            let loose = |proven: &[Certificate]| -> Vec<usize> {
+            let proofs = evaluated.prove(&every, &anchors, &is_over)?;
+            let loose = |proven: &[Proof]| -> Vec<usize> {
                 let is_loose = |i: &usize| proven[*i].gap.is_none_or(|gap| gap > limit);
                 (0..n).filter(is_loose).collect()
             };
-            let loose = certificates.as_deref().map(loose).unwrap_or_default();
+            let loose = proofs.as_deref().map(loose).unwrap_or_default();
             if repairs < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
                 curve.repair(&mut along, &loose, counters)?;
                 repairs += 1;
                 continue;
             }
             let (front, best) = on_curve(along.points.clone(), evaluated.values())?;
-            // By the front alone, so that whoever has it can prove the same.
-            let certificates = match certificates {
-                Some(_) => evaluated.certify_front(&best, &front, &is_over)?,
+            // Computed from the front alone, so that the proofs can be reproduced from it.
+            let proofs = match proofs {
+                Some(_) => evaluated.prove_front(&best, &front, &is_over)?,
                 None => None,
             };
-            let complete = along.complete && certificates.is_some();
-            return Ok((front, certificates.unwrap_or_default(), complete));
+            let complete = along.complete && proofs.is_some();
+            return Ok((front, proofs.unwrap_or_default(), complete));
         }
     }
 }
@@ -247,7 +247,7 @@ fn on_curve(points: Points, values: Vec<f64>) -> Result<(Front, Vec<usize>), Err
         values,
         n_objectives: 2,
     };
-    // No two points have the same covariance, however small: none counts as 0.
+    // No value counts as 0 here, because no two points have the same covariance, however small.
     let best = nondominated(all.judged()?);
     let order = all.select(&best).order();
     let best: Vec<usize> = order.into_iter().map(|i| best[i]).collect();

@@ -1,4 +1,5 @@
-//! What Newton's method sees: the loss to second order, the other objectives through their roots.
+//! The model for Newton's method: the loss to second order, the other objectives through their
+//! roots.
 
 use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Roots, SecondOrder};
 
@@ -7,14 +8,14 @@ use crate::Error;
 use crate::descend::{add, dot, energy};
 use crate::outcome::{Counters, StopSignal};
 
-/// Newton's method ends when a step's energy, dxᵀW dx, is below this: what is left of the loss is
-/// far less.
+/// Newton's method ends when a step's energy, dxᵀW dx, is below this; the remaining error of the
+/// loss is far smaller.
 pub(super) const DONE: f64 = 1e-13;
-/// Energies after a step of Newton's method are at most about this times the square of those before.
+/// The energy after a Newton step is at most about this factor times the square of the one before.
 pub(super) const SQUARED: f64 = 100.0;
-/// Points of a front where each takes long: of what is not convex, or has very many parameters.
+/// Maximum number of points of a front if each takes long: nonconvex, or with very many parameters.
 const SLOW: usize = 100;
-/// Steps of a solve at most.
+/// Maximum number of steps of a solve.
 const STEPS: usize = 60;
 
 /// A problem whose loss has second derivatives and whose other objectives have roots.
@@ -23,26 +24,26 @@ pub(super) struct Model<'a> {
     pub(super) stop: &'a StopSignal,
     /// For objectives with affine roots: their values at x = 0 and their gradients.
     affine: Vec<Option<Roots>>,
-    /// What stands in for second derivatives where there are too many parameters for them.
+    /// Takes the place of second derivatives if there are too many parameters for them.
     pub(super) wide: Option<Preconditioner>,
 }
 
-/// A solution of a subproblem, with what it leaves for its neighbours.
+/// A solution of a subproblem, with data for its neighbors.
 #[derive(Debug, Clone)]
 pub(super) struct Solved {
     pub(super) x: Vec<f64>,
-    /// The equations of the last step, where there are second derivatives.
+    /// The equations of the last step, if there are second derivatives.
     pub(super) kkt: Option<Kkt>,
-    /// Whether Newton's method came to its end.
+    /// Whether Newton's method converged.
     pub(super) converged: bool,
 }
 
-/// What is asked of each objective but the loss.
+/// The weight of an objective other than the loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Weight {
-    /// To count with this factor.
+    /// The objective counts with this factor.
     Finite(f64),
-    /// To be 0.
+    /// The objective must be 0.
     Infinite,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Model<'a> {
         self.affine.iter().skip(1).all(Option::is_some)
     }
 
-    /// How many subproblems it is reasonable to solve: some take long.
+    /// Maximum number of subproblems that it is reasonable to solve, since some take long.
     pub(super) fn most_solved(&self) -> usize {
         match self.is_affine() && self.wide.is_none() {
             true => usize::MAX,
@@ -93,7 +94,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The loss to second order, counted.
+    /// The loss to second order; updates the counters.
     pub(super) fn loss(&self, x: &[f64], counters: &mut Counters) -> Result<SecondOrder, Error> {
         counters.evaluations += 1;
         counters.gradient_evaluations[0] += 1;
@@ -110,7 +111,8 @@ impl<'a> Model<'a> {
             .values(&Points::from_vec(x.len(), x.to_vec()))?)
     }
 
-    /// f1 + Σ wᵢfᵢ, and a high price on what is to be 0 and is not: what solutions are compared by.
+    /// The merit that compares solutions: f1 + Σ wᵢfᵢ, with a large penalty on objectives that must
+    /// be 0.
     pub(super) fn merit(
         &self,
         weights: &[Weight],
@@ -127,16 +129,16 @@ impl<'a> Model<'a> {
         Ok(if merit.is_nan() { f64::INFINITY } else { merit })
     }
 
-    /// Minimises f1 + Σ wᵢfᵢ over the x at which the objectives with infinite weight are 0, from
-    /// `start`.
-    pub(super) fn minimise(
+    /// Minimizes f1 + Σ wᵢfᵢ from `start` over the x at which the objectives with infinite weight
+    /// are 0.
+    pub(super) fn minimize(
         &self,
         weights: &[Weight],
         start: &[f64],
         counters: &mut Counters,
     ) -> Result<Solved, Error> {
         if let Some(preconditioner) = &self.wide {
-            return self.minimise_wide(preconditioner, weights, start, counters);
+            return self.minimize_wide(preconditioner, weights, start, counters);
         }
         let n = start.len();
         let mut x = start.to_vec();
@@ -176,7 +178,7 @@ impl<'a> Model<'a> {
                 break;
             };
             let (dx, dy) = kkt.step(&gradient, &excess);
-            // What the step promises; energy is what it is short of the end.
+            // The decrease that the step promises, which measures the distance to the minimum.
             let energy = energy(&lower, &dx);
             let violated = excess.iter().fold(0.0, |most: f64, e| most.max(e.abs()));
             let calm = energy < 1e-3 && energy <= step_left;
@@ -186,13 +188,14 @@ impl<'a> Model<'a> {
             if !energy.is_finite() {
                 break;
             }
-            // Each step squares what is left, up to a factor: from here it takes all of it.
+            // Each step squares the remaining energy, up to a factor, so this step is the last.
             if energy <= DONE || (self.is_affine() && energy * energy * SQUARED <= DONE) {
                 x = full;
                 step_left = 0.0;
                 break;
             }
-            // The merit: the sum to be minimised, and constraints by more than their multipliers.
+            // The merit: the sum to minimize, plus constraints weighted by more than their
+            // multipliers.
             let price = 2.0 * dy.iter().fold(0.0, |most: f64, y| most.max(y.abs())) + 1.0;
             let merit = |x: &[f64], counters: &mut Counters| -> Result<f64, Error> {
                 let values = self.values(x, counters)?;
@@ -209,7 +212,8 @@ impl<'a> Model<'a> {
                 Ok(merit)
             };
             let before = value + price * excess.iter().map(|e| e.abs()).sum::<f64>();
-            // Close to the end a full step is safe, and values no longer tell.
+            // Near the minimum, a full step is safe, and differences between values are only
+            // rounding.
             if calm && (violated == 0.0 || self.is_affine()) {
                 x = full;
                 continue;

@@ -1,5 +1,5 @@
-//! A surface that is known from other rows: every point is solved anew with the weights it stands
-//! for. From so near, the loss's second derivatives at a few places serve all points.
+//! Updates a surface known from other rows: every point is solved again with its weights. Because
+//! the points are close, the loss's second derivatives at a few places suffice for all of them.
 
 use std::ops::ControlFlow;
 
@@ -15,28 +15,30 @@ use crate::descend::{add, dot, energy};
 use crate::outcome::{Counters, Front, Observer, Progress};
 use crate::update::Known;
 
-/// A weight beyond this place in the cube stands for ∞: of what was 0 on other rows little is left.
+/// A weight beyond this position in the cube counts as ∞: little is left of an objective that was 0
+/// on other rows.
 const FAIR: f64 = 0.98;
-/// Places where second derivatives are found, and numbers that these may hold together.
+/// Maximum number of places with second derivatives, and the total size of these, in numbers.
 const ANCHORS: usize = 128;
 const MOST_NUMBERS: usize = 8_000_000;
-/// Steps with borrowed second derivatives, at most.
+/// Maximum number of steps with borrowed second derivatives.
 const STEPS: usize = 12;
-/// From farther away than this energy they do not serve.
+/// Borrowed second derivatives are not used for steps with a larger energy than this.
 const FAR: f64 = 1e-2;
-/// Points that are solved at once where each takes long.
+/// Number of points that are solved at once if each takes long.
 const BATCH: usize = 16;
-/// Neighbours of a point between which there may be a hole, and points up to which they are looked for.
-const NEIGHBOURS: usize = 4;
+/// Number of neighbors of a point that are checked for holes, and the maximum number of points for
+/// this check.
+const NEIGHBORS: usize = 4;
 const MOST_COMPARED: usize = 10_000;
-/// Sweeps over the weights, at most.
+/// Maximum number of sweeps over the weights.
 const SWEEPS: usize = 200;
 
-/// A point on its way to where its weights have their minimum.
+/// A point on its way to the minimum for its weights.
 struct Moving {
     place: Vec<f64>,
     x: Vec<f64>,
-    /// Which second derivatives it borrows.
+    /// Index of the second derivatives that it borrows.
     anchor: usize,
     /// Energy of the last step.
     before: f64,
@@ -47,7 +49,7 @@ struct Moving {
 enum State {
     Open,
     Done,
-    /// It needs second derivatives of its own.
+    /// The point needs its own second derivatives.
     Far,
 }
 
@@ -58,7 +60,7 @@ struct Anchors {
 }
 
 impl Mesh<'_> {
-    /// Solves all known points anew, and more where these leave holes or are too few.
+    /// Solves all known points again, and more points if these leave holes or are too few.
     pub(super) fn renew(
         mut self,
         known: &Known,
@@ -95,7 +97,7 @@ impl Mesh<'_> {
         })
     }
 
-    /// The known points to be solved anew, by their loss.
+    /// The known points to solve again, sorted by their loss.
     fn known_points(&self, known: &Known, most: usize) -> Result<Front, Error> {
         let values = known.front.judged()?;
         let ranges = ranges(values, Some(&self.ground.reference));
@@ -103,8 +105,8 @@ impl Mesh<'_> {
         Ok(known.front.select(&kept).sorted())
     }
 
-    /// The place in the cube that each point stands for: with the weights that hold the loss in balance
-    /// as well as can be.
+    /// The position of each point in the cube, given by the weights that best balance the gradient
+    /// of the loss.
     fn places(&self, front: &Front, counters: &mut Counters) -> Result<Vec<Vec<f64>>, Error> {
         let (problem, n) = (self.model.problem, front.points.n_params());
         let preconditioner = match &self.model.wide {
@@ -178,8 +180,7 @@ impl Mesh<'_> {
         Ok(weights.iter().enumerate().map(place).collect())
     }
 
-    /// Second derivatives at some of the points, well spread; none where each point has to find its
-    /// own.
+    /// Second derivatives at some well-spread points; empty if each point must compute its own.
     fn anchors(&self, front: &Front, counters: &mut Counters) -> Result<Anchors, Error> {
         let mut anchors = Anchors {
             points: Front::empty(front.points.n_params(), front.n_objectives),
@@ -204,7 +205,7 @@ impl Mesh<'_> {
         Ok(anchors)
     }
 
-    /// Solves at places that are near; whether it came to its end.
+    /// Solves at places close to known solutions; returns whether it finished.
     fn settle(
         &mut self,
         places: Vec<Place>,
@@ -266,7 +267,7 @@ impl Mesh<'_> {
         observer.round(&progress) == ControlFlow::Break(())
     }
 
-    /// Each point with the second derivatives that are nearest, in the objectives.
+    /// Assigns to each point the nearest second derivatives, measured in the objectives.
     fn moving(&self, places: Vec<Place>, anchors: &Anchors) -> Result<Vec<Moving>, Error> {
         let mut starts = Points::new(self.model.problem.n_params());
         places.iter().for_each(|p| starts.push(&p.starts[0]));
@@ -293,7 +294,7 @@ impl Mesh<'_> {
             .collect())
     }
 
-    /// One step of all open points; a stop leaves those out that were not reached.
+    /// Takes one step of all open points; a stop skips those that were not reached.
     fn step(
         &self,
         moving: &mut [Moving],
@@ -356,7 +357,7 @@ impl Mesh<'_> {
         };
         let (dx, _) = kkt.step(&gradient, &excess);
         let energy = energy(&lower, &dx);
-        // What a step leaves of the energy is about the share that it left before.
+        // The share of the energy that a step leaves is about that of the previous step.
         let left = energy / moving.before;
         if !energy.is_finite() || energy > FAR || left > 0.25 {
             return Ok(());
@@ -371,8 +372,7 @@ impl Mesh<'_> {
         Ok(())
     }
 
-    /// Places between neighbours that are far apart: `missing` of them, and as many more as there are
-    /// holes, `most` together.
+    /// Places between distant neighbors: one per hole, but at least `missing` and at most `most`.
     fn between(&self, most: usize, missing: usize) -> Vec<Place> {
         if self.vertices.len() > MOST_COMPARED {
             return Vec::new();
@@ -387,7 +387,7 @@ impl Mesh<'_> {
                     .map(|&j| (self.distance(value(i), value(j)), i.min(j), i.max(j)))
                     .collect();
                 near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-                near.truncate(NEIGHBOURS);
+                near.truncate(NEIGHBORS);
                 near
             })
             .collect();
@@ -410,7 +410,7 @@ impl Mesh<'_> {
         .collect()
     }
 
-    /// Values of some solved points, which become vertices.
+    /// Evaluates solved points and adds them as vertices.
     fn add(&mut self, done: Vec<Moving>, counters: &mut Counters) -> Result<(), Error> {
         let mut points = Points::new(self.model.problem.n_params());
         done.iter().for_each(|m| points.push(&m.x));

@@ -7,14 +7,16 @@ use crate::setting::{Declared, Declares, Kind, field};
 /// Follows the exact front with second derivatives: a curve for two objectives, a surface for more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Points of the front.
+    /// Number of points on the front.
+    #[serde(rename = "models")]
     pub points: usize,
-    /// What a point's loss may be above the front, as a share of the loss at x = 0.
+    /// Largest distance of a point's loss above the front, as a share of the loss at x = 0.
     pub tolerance: f64,
-    /// With three objectives and more: the longest distance between neighbours, as a share of the
+    /// With three or more objectives: the largest distance between neighbors, as a share of the
     /// objectives' ranges.
     pub hole: f64,
-    /// Whether the loss of each point is proven to be least. Without proofs, points may be off by the tolerance.
+    /// Whether to compute an optimality proof for each point. Without proofs, points may be off by
+    /// the tolerance.
     #[serde(skip, default = "with_proofs")]
     pub proofs: bool,
 }
@@ -36,9 +38,9 @@ impl Default for Trace {
 
 impl Declares for Trace {
     const POINTS: Declared<Self> = Declared::new(
-        "points",
+        "models",
         Kind::Count(2, 10_000_000),
-        "models of the front",
+        "number of models on the front",
         field!(Count, points),
     );
 
@@ -46,13 +48,13 @@ impl Declares for Trace {
         Declared::new(
             "tolerance",
             Kind::Number(Included(1e-14), Included(1e-2)),
-            "what a loss may be above the front, as a share of the loss at 0",
+            "largest distance of a loss from the front, as a share of the loss at 0",
             field!(Number, tolerance),
         ),
         Declared::new(
             "hole",
             Kind::Number(Included(1e-4), Included(1.0)),
-            "three objectives: largest distance of neighbors, as a share of the ranges",
+            "three objectives: largest distance between neighbors, as a share of the range",
             field!(Number, hole),
         ),
     ];

@@ -5,7 +5,7 @@ use fairfront_core::Preconditioner;
 use super::model::{Model, Solved, Weight};
 use crate::Error;
 use crate::basis::Basis;
-use crate::descend::{Function, add, minimise};
+use crate::descend::{Function, add, minimize};
 use crate::outcome::Counters;
 
 /// f1 + Σ wᵢfᵢ on the affine space where the objectives with infinite weight are 0.
@@ -44,9 +44,9 @@ impl Function for Weighted<'_> {
 }
 
 impl Model<'_> {
-    /// As [`Model::minimise`], without second derivatives. Objectives that are to be 0 must be made
+    /// As [`Model::minimize`], without second derivatives. Objectives that must be 0 must be made
     /// of affine covariances.
-    pub(super) fn minimise_wide(
+    pub(super) fn minimize_wide(
         &self,
         preconditioner: &Preconditioner,
         weights: &[Weight],
@@ -60,7 +60,7 @@ impl Model<'_> {
                 let roots = self.roots(i + 1, &x)?;
                 if !roots.affine {
                     return Err(Error::Problem(format!(
-                        "objective {} cannot be held at 0 with so many parameters; use pf-smg",
+                        "objective {} cannot be held at 0 with this many parameters; use pf-smg",
                         i + 2
                     )));
                 }
@@ -77,7 +77,7 @@ impl Model<'_> {
             weights,
             space,
         };
-        let (x, promised) = minimise(&function, &x, preconditioner, counters, self.stop)?;
+        let (x, promised) = minimize(&function, &x, preconditioner, counters, self.stop)?;
         Ok(Solved {
             x,
             kkt: None,

@@ -1,4 +1,5 @@
-//! The descent of one weighted sum: a state that says where to look next and is told what is there.
+//! The descent of one weighted sum: a state machine that proposes the next point and receives its
+//! values.
 
 use fairfront_core::Preconditioner;
 use serde::{Deserialize, Serialize};
@@ -6,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::{are_counts, exact};
 use crate::descend::{Memory, dot};
 
-/// A step is enough if the sum falls by this share of what its gradient promises.
+/// A step is accepted if the sum falls by this share of the decrease that its gradient promises.
 const ENOUGH: f64 = 1e-4;
-/// By what a step that is not enough is shortened, and how often.
+/// The factor that shortens a rejected step, and the maximum number of attempts.
 const SHORTER: f64 = 0.4;
 const MOST_TRIALS: usize = 14;
 
@@ -16,16 +17,16 @@ const MOST_TRIALS: usize = 14;
 pub(super) struct Descent {
     #[serde(with = "exact")]
     pub(super) x: Vec<f64>,
-    /// Of each objective.
+    /// Weight of each objective.
     #[serde(with = "exact")]
     pub(super) weights: Vec<f64>,
-    /// The sum and its gradient at x; not known at first.
+    /// The sum and its gradient at x; initially unknown.
     #[serde(with = "exact")]
     known: Option<(f64, Vec<f64>)>,
     memory: Memory,
     #[serde(with = "exact")]
     step: Vec<f64>,
-    /// What a step of length 1 promises.
+    /// The decrease that a step of length 1 promises.
     #[serde(with = "exact")]
     promised: f64,
     #[serde(with = "exact")]
@@ -51,7 +52,7 @@ impl Descent {
         }
     }
 
-    /// The sum has changed: what is known of it no longer holds.
+    /// Discards what is known about the sum, after the sum has changed.
     pub(super) fn restart(&mut self) {
         *self = Self::new(
             std::mem::take(&mut self.x),
@@ -66,13 +67,13 @@ impl Descent {
             && are_counts(&[self.trials, self.steps])
     }
 
-    /// Where to look next.
+    /// The next point to evaluate.
     pub(super) fn trial(&self) -> Vec<f64> {
         let moved = self.x.iter().zip(&self.step);
         moved.map(|(x, s)| x - self.length * s).collect()
     }
 
-    /// What is there: values of all objectives, and the gradient of the sum.
+    /// Receives the values of all objectives and the gradient of the sum at that point.
     pub(super) fn take(
         &mut self,
         trial: Vec<f64>,
@@ -113,7 +114,8 @@ impl Descent {
         self.step = self.memory.step(gradient, preconditioner);
         self.promised = dot(&self.step, gradient);
         if self.promised.is_nan() || self.promised <= 0.0 {
-            // The memory is of no use here; the preconditioner alone always goes down.
+            // The memory does not help here; the preconditioner alone always gives a descent
+            // direction.
             self.memory = Memory::default();
             self.step = self.memory.step(gradient, preconditioner);
             self.promised = dot(&self.step, gradient);

@@ -1,15 +1,15 @@
-//! Which weights are tried.
+//! The weights that are tried.
 
-/// A weight is at most this power of ten above and below the unit of its objective.
+/// A weight is at most this power of ten above or below the unit of its objective.
 const REACH: f64 = 1.5;
 /// With several objectives, this share of the weights of each is 0.
 const NONE: f64 = 0.15;
 
-/// `n` vectors of weights: 1 for the loss, and for each other objective a multiple of its unit that
-/// ranges over [`REACH`] powers of ten either way, or 0. The first is for the loss alone.
+/// `n` vectors of weights: 1 for the loss, and for each other objective 0 or a multiple of its
+/// unit, up to [`REACH`] powers of ten above or below it. The first vector is for the loss alone.
 ///
-/// One other objective: evenly on a logarithmic scale. More: by the generalised golden ratio, which
-/// fills a cube evenly for any number of points.
+/// With one other objective, weights are evenly spaced on a logarithmic scale. With more, they
+/// follow the generalized golden ratio, which fills a cube evenly for any number of points.
 pub(super) fn lattice(n: usize, units: &[f64]) -> Vec<Vec<f64>> {
     let power = |u: f64| libm::pow(10.0, REACH * (2.0 * u - 1.0));
     let mut all = vec![[&[1.0], vec![0.0; units.len()].as_slice()].concat()];
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_reach_both_ways_and_start_with_the_loss_alone() {
+    fn weights_cover_the_range_and_start_with_the_loss_alone() {
         let two = lattice(5, &[2.0]);
         assert_eq!(two.len(), 5);
         assert_eq!(two[0], [1.0, 0.0]);

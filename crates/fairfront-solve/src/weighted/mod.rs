@@ -1,5 +1,5 @@
-//! Weighted sums of the objectives, many at once, followed while their temperature falls: for smooth
-//! versions of errors and rates, which are not convex.
+//! Weighted sums of the objectives, many at once, with a falling temperature: for smooth versions
+//! of errors and rates, which are not convex.
 
 mod descent;
 mod lattice;
@@ -29,14 +29,15 @@ use crate::{Solver, Suits, Why};
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "weighted";
 
-/// An update takes half of the sums, and half of the steps for each: much is known already.
+/// An update divides the number of sums, and the number of steps for each, by this: much is already
+/// known.
 const UPDATE: usize = 2;
 
-/// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
-/// for all of it.
+/// The price of an objective, as a share of the loss for all of it, if the starts do not show how
+/// it trades off against the loss.
 const PRICE: f64 = 0.1;
 
-/// Descents of a tolerance below this need values in double precision.
+/// Descents with a tolerance below this need values in double precision.
 const ROUGH: f64 = 1e-6;
 
 impl Solver for Weighted {
@@ -44,8 +45,8 @@ impl Solver for Weighted {
         NAME
     }
 
-    /// It is the solver of choice if there are objectives with a temperature, or some that are made of no
-    /// covariances.
+    /// The solver of choice if there are objectives with a temperature, or objectives that are not
+    /// made of covariances.
     fn suits(&self, problem: &dyn Problem) -> Suits {
         match problem.temperature().is_some() || without_roots(problem).is_some() {
             true => Suits::Best(Why::Rates),
@@ -61,15 +62,16 @@ impl Solver for Weighted {
         self.starts.is_none()
     }
 
-    /// A descent keeps its position, its step and its memory of earlier steps.
+    /// A descent stores its position, its step and its memory of earlier steps.
     fn vectors_per_point(&self) -> usize {
         24
     }
 
-    /// Computes a front: for each of many weights the sum of the objectives is minimised from the
-    /// start that is best for it, at a high temperature first and then, from where that ended, at
-    /// lower ones. The front is what is nondominated, at the objectives' own temperature, among the
-    /// starts and the ends of all stages; all of them are [`Outcome::candidates`].
+    /// Computes a front: for each of many weight vectors, minimizes the sum of the objectives from
+    /// the start that is best for it, first at a high temperature and then, from the end of the
+    /// previous stage, at lower ones. The front consists of the points that are nondominated, at
+    /// the objectives' own temperature, among the starts and the ends of all stages; all of these
+    /// are [`Outcome::candidates`].
     fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let n = problem.n_params();
         self.check(n)?;
@@ -83,7 +85,7 @@ impl Solver for Weighted {
         };
         let mut work = Work::new(self, problem, starts.get(0), observer.stop_signal())?;
         let state = work.begin(starts)?;
-        work.go_on(state, observer)
+        work.finish(state, observer)
     }
 
     fn resume(
@@ -95,10 +97,11 @@ impl Solver for Weighted {
         self.check(problem.n_params())?;
         check(problem)?;
         let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
-        work.go_on(state, observer)
+        work.finish(state, observer)
     }
 
-    /// Every sum starts from the best of a selection for it, with fewer steps at each temperature.
+    /// Every sum starts from the point that is best for it among a selection, with fewer steps per
+    /// temperature.
     fn update(
         &self,
         problem: &dyn Problem,
@@ -123,7 +126,8 @@ impl Weighted {
         let remainder = Remainder::new(problem, observer.stop_signal());
         let stop = remainder.signal(LANES);
         if let Some(minimizer) = problem.minimizer(Some(known.least()), &stop)? {
-            // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
+            // A single known point may be anywhere; together with the minimizer, it would give
+            // wrong trade-off prices.
             if starts.len() == 1 {
                 starts = Points::new(problem.n_params());
             }
@@ -149,7 +153,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Work whose first start is this one.
+    /// Creates the work; this start is the first.
     fn new(
         settings: &'a Weighted,
         problem: &'a dyn Problem,
@@ -169,7 +173,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// What a descent with this tolerance can be steered by.
+    /// The precision that a descent with this tolerance needs.
     fn precision(&self) -> Precision {
         match self.settings.tolerance < ROUGH {
             true => Precision::Exact,
@@ -177,7 +181,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// By what the temperature is multiplied in each stage.
+    /// The factors on the temperature, one per stage.
     fn factors(&self) -> Vec<f64> {
         match self.problem.temperature() {
             Some(_) => self.settings.factors(),
@@ -185,8 +189,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The stages that are left.
-    fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    /// Runs the remaining stages.
+    fn finish(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let whole = self.problem;
         let factors = self.factors();
         let mut complete = true;
@@ -200,7 +204,7 @@ impl<'a> Work<'a> {
             let softened = temperature.map(|t| t.softened(factor)).transpose()?;
             let problem = softened.as_deref().unwrap_or(whole);
             match state.stage {
-                // A checkpoint is of a stage that has begun.
+                // A checkpoint always belongs to a stage that has begun.
                 _ if state.begun => {}
                 0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
                 _ => state.descents.iter_mut().for_each(Descent::restart),
@@ -226,7 +230,8 @@ impl<'a> Work<'a> {
         self.end(state.candidates, complete)
     }
 
-    /// One descent for each vector of weights, and a corner beyond the starts' values.
+    /// Creates one descent per weight vector, and a reference point beyond the values of the
+    /// starts.
     fn begin(&mut self, starts: Points) -> Result<State, Error> {
         let m = self.problem.n_objectives();
         let front = Front {
@@ -237,7 +242,7 @@ impl<'a> Work<'a> {
         self.counters.evaluations += front.len() as u64;
         if !front.values.iter().all(|v| v.is_finite()) {
             return Err(Error::Problem(
-                "the objectives are not finite at a starting point; scale the features, or start elsewhere".into(),
+                "the objectives are not finite at a starting point; scale the features or choose other starts".into(),
             ));
         }
         let ranges = ranges(front.judged()?, None);
@@ -270,7 +275,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Each descent begins at the point whose sum is least.
+    /// Moves each descent to the start with its smallest sum.
     fn choose_starts(
         &mut self,
         problem: &dyn Problem,
@@ -289,7 +294,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// All descents at one temperature; whether they came to their ends.
+    /// Runs all descents at one temperature; returns whether they finished.
     fn stage(
         &mut self,
         problem: &dyn Problem,
@@ -325,7 +330,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// One step of the descents that are open. A stop leaves those out that were not reached.
+    /// Takes one step of the open descents. A stop skips those that were not reached.
     fn step(
         &mut self,
         problem: &dyn Problem,
@@ -373,7 +378,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The front among all points found.
+    /// Collects the front from all points found.
     fn end(mut self, candidates: Points, complete: bool) -> Result<Outcome, Error> {
         let problem = self.problem;
         let (m, n) = (problem.n_objectives(), problem.n_params());
@@ -395,7 +400,7 @@ impl<'a> Work<'a> {
         if front.len() > self.settings.points {
             let whole = ranges(front.judged()?, None);
             let mut ranges = ranges(front.judged()?, Some(&ground.reference));
-            // A reference that leaves nothing of an objective says nothing about it.
+            // If no range of an objective is left inside the reference, use its full range.
             for (range, whole) in ranges.iter_mut().zip(whole) {
                 if range.0 >= range.1 {
                     *range = whole;
@@ -412,14 +417,14 @@ impl<'a> Work<'a> {
                 false => StopReason::Stopped,
             },
             counters: self.counters,
-            certificates: Vec::new(),
+            proofs: Vec::new(),
             candidates,
         })
     }
 }
 
-/// So many different candidates at most: the first, which minimizes the loss, and an even selection of
-/// those that sums have reached last, then of those before them.
+/// At most `most` different candidates: the first, which minimizes the loss, then an even selection
+/// of those that the sums reached last, then of earlier ones.
 fn fewer(candidates: &Points, newest: usize, most: usize) -> Points {
     let bits = |point: &[f64]| -> Vec<u64> { point.iter().map(|v| v.to_bits()).collect() };
     let mut kept = candidates.select(&[0]);

@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::setting::{Declared, Declares, Kind, field, wrong};
 
-/// Weighted sums of the objectives, many at once, followed while their temperature falls.
+/// Weighted sums of the objectives, many at once, with a falling temperature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
-    /// Points of the front at most.
+    /// Maximum number of points on the front.
+    #[serde(rename = "models")]
     pub points: usize,
-    /// How many sums, each with weights of its own.
+    /// Number of sums, each with its own weights.
     pub sums: usize,
-    /// Stages in which the temperature of smooth objectives falls; one where they have none.
+    /// Number of stages in which the temperature of smooth objectives falls; one if they have none.
     pub stages: usize,
-    /// How much higher the temperature is in the first stage than in the last.
+    /// How much higher the temperature is in the first stage than in the last, as a factor.
     pub softening: f64,
-    /// Steps of a sum in a stage at most.
+    /// Maximum number of steps per sum and stage.
     pub most_steps: usize,
-    /// A sum is done when a step lowers it by less than this share of it.
+    /// A sum is done when a step lowers it by less than this share.
     pub tolerance: f64,
-    /// Where to start from; each sum takes the best for it. Without any, from the problem's own start.
+    /// Starting points; each sum takes the best one for it. Without any, the problem's own start.
     #[serde(skip)]
     pub starts: Option<Points>,
 }
@@ -42,9 +43,9 @@ impl Default for Weighted {
 
 impl Declares for Weighted {
     const POINTS: Declared<Self> = Declared::new(
-        "points",
+        "models",
         Kind::Count(1, 1_000_000),
-        "models of the front, at most",
+        "maximum number of models on the front",
         field!(Count, points),
     );
 
@@ -52,31 +53,31 @@ impl Declares for Weighted {
         Declared::new(
             "sums",
             Kind::Count(1, 1_000_000),
-            "how many sums, each with weights of its own",
+            "number of sums, each with its own weights",
             field!(Count, sums),
         ),
         Declared::new(
             "stages",
             Kind::Count(1, 100),
-            "stages in which the temperature falls",
+            "number of stages in which the temperature falls",
             field!(Count, stages),
         ),
         Declared::new(
             "softening",
             Kind::Number(Included(1.0), Included(1e6)),
-            "how much higher the temperature is in the first stage",
+            "factor by which the temperature is higher in the first stage",
             field!(Number, softening),
         ),
         Declared::new(
             "max-steps",
             Kind::Count(1, 1_000_000),
-            "steps of a sum in a stage, at most",
+            "maximum number of steps per sum and stage",
             field!(Count, most_steps),
         ),
         Declared::new(
             "tolerance",
             Kind::Number(Included(0.0), Excluded(1.0)),
-            "a sum is done when a step lowers it by less than this share",
+            "stop a sum when a step lowers it by less than this share",
             field!(Number, tolerance),
         ),
     ];
@@ -84,11 +85,15 @@ impl Declares for Weighted {
     fn check_together(&self, n_params: usize) -> Result<(), Error> {
         match &self.starts {
             Some(starts) if starts.is_empty() || starts.n_params() != n_params => {
-                let found = format!("{} of {} parameters", starts.len(), starts.n_params());
+                let found = format!(
+                    "{} points with {} parameters",
+                    starts.len(),
+                    starts.n_params()
+                );
                 wrong(
                     "starts",
                     found,
-                    "points with the problem's parameters".into(),
+                    "one or more points with the problem's parameters".into(),
                 )
             }
             Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
@@ -100,7 +105,7 @@ impl Declares for Weighted {
 }
 
 impl Weighted {
-    /// By what the temperature is multiplied in each stage: 1 in the last.
+    /// The factors on the temperature, one per stage; 1 in the last.
     pub(super) fn factors(&self) -> Vec<f64> {
         let last = self.stages - 1;
         let factor = |stage: usize| match last {

@@ -12,20 +12,20 @@ use crate::outcome::{Counters, StopSignal};
 #[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) descents: Vec<Descent>,
-    /// The starts, and the ends of the stages before.
+    /// The starts and the ends of the previous stages.
     pub(super) candidates: Points,
-    /// Beyond the starts' values.
+    /// A reference point beyond the values of the starts.
     #[serde(with = "exact")]
     pub(super) reference: Vec<f64>,
-    /// The last values seen of each descent, for the observer.
+    /// The latest values of each descent, for the observer.
     #[serde(with = "exact")]
     pub(super) values: Vec<f64>,
     pub(super) stage: usize,
-    /// Whether its descents know where they start from.
+    /// Whether its descents have their starting points.
     pub(super) begun: bool,
     /// Steps done in this stage.
     pub(super) step: usize,
-    /// Steps done in all of them.
+    /// Steps done in all stages.
     pub(super) round: usize,
 }
 
@@ -39,7 +39,7 @@ impl Sound for (Counters, State) {
             && state.reference.len() == m
             && state.values.len() == state.descents.len() * m
             && are_counts(&[state.stage, state.step, state.round])
-            // A checkpoint is of a stage that has begun.
+            // A checkpoint always belongs to a stage that has begun.
             && state.begun
     }
 }
@@ -49,7 +49,7 @@ impl<'a> Work<'a> {
         Checkpoint::new(NAME, self.problem, &(&self.counters, state))
     }
 
-    /// The work and its state, from a checkpoint.
+    /// Restores the work and its state from a checkpoint.
     pub(super) fn read(
         settings: &'a Weighted,
         problem: &'a dyn Problem,

@@ -5,36 +5,36 @@ use fairfront_core::{
     Problem, Purpose, RootFacet, Roots, SecondOrder, SecondOrderFacet, StopSignal, Stream,
 };
 
-/// fᵢ = ½‖x − aᵢ‖², with noise on stochastic gradients: the Pareto set is the convex hull of the
+/// fᵢ = ½‖x − aᵢ‖², with noise on stochastic gradients; the Pareto set is the convex hull of the
 /// aᵢ.
 pub(crate) struct Quadratics {
-    pub(crate) centres: Vec<Vec<f64>>,
+    pub(crate) centers: Vec<Vec<f64>>,
     pub(crate) noise: f64,
 }
 
-/// Fonseca and Fleming's pair, whose front is not convex: the Pareto set is the segment from
+/// The pair of Fonseca and Fleming, whose front is not convex; the Pareto set is the segment from
 /// (−1, …, −1)/√n to (1, …, 1)/√n.
 pub(crate) struct Fonseca {
     pub(crate) n: usize,
 }
 
-/// A quadratic pair that is not a number where the first coordinate is above 0.6.
+/// A quadratic pair that is NaN if the first coordinate is above 0.6.
 pub(crate) struct Cliff;
 
-/// f₁ = ½ Σ qⱼ(xⱼ − aⱼ)², and objectives that are means of squares of affine functions
-/// u·x + shift, given as (u, shift).
+/// f₁ = ½ Σ qⱼ(xⱼ − aⱼ)², and objectives that are means of squares of affine functions u·x + shift,
+/// given as (u, shift).
 pub(crate) struct Bounded {
     pub(crate) curvature: Vec<f64>,
-    pub(crate) centre: Vec<f64>,
+    pub(crate) center: Vec<f64>,
     pub(crate) affine: Vec<Vec<(Vec<f64>, f64)>>,
 }
 
-/// f₁ = ½μ‖c − a‖² + ½κ(b + h·c − s)² with x = (c, b), of which b has no modulus of its own, and
-/// objectives (u·x + shift)². Their roots may depend on b too.
+/// f₁ = ½μ‖c − a‖² + ½κ(b + h·c − s)² with x = (c, b), where b has no modulus of its own, and
+/// objectives (u·x + shift)². Their roots may also depend on b.
 pub(crate) struct Coupled {
     pub(crate) modulus: f64,
     pub(crate) kappa: f64,
-    pub(crate) centre: Vec<f64>,
+    pub(crate) center: Vec<f64>,
     pub(crate) slope: Vec<f64>,
     pub(crate) shift: f64,
     pub(crate) affine: Vec<(Vec<f64>, f64)>,
@@ -58,11 +58,11 @@ fn each(
 
 impl Problem for Quadratics {
     fn n_params(&self) -> usize {
-        self.centres[0].len()
+        self.centers[0].len()
     }
 
     fn n_objectives(&self) -> usize {
-        self.centres.len()
+        self.centers.len()
     }
 
     fn n_rows(&self) -> u64 {
@@ -75,7 +75,7 @@ impl Problem for Quadratics {
         };
         Ok(points
             .iter()
-            .flat_map(|x| self.centres.iter().map(move |a| value(x, a)))
+            .flat_map(|x| self.centers.iter().map(move |a| value(x, a)))
             .collect())
     }
 
@@ -88,7 +88,7 @@ impl Problem for Quadratics {
         Ok(each(self, points, |objective, x| {
             let keys = [key.1[0], key.1[1] + 7 * objective as u64];
             let mut random = Stream::new(key.0, Purpose::Batch, keys);
-            let a = &self.centres[objective];
+            let a = &self.centers[objective];
             x.iter()
                 .zip(a)
                 .map(|(x, a)| x - a + scale * random.normal())
@@ -127,8 +127,8 @@ impl Problem for Fonseca {
 
 impl Fonseca {
     fn square(&self, x: &[f64], sign: f64) -> f64 {
-        let centre = sign / (self.n as f64).sqrt();
-        x.iter().map(|x| (x - centre).powi(2)).sum()
+        let center = sign / (self.n as f64).sqrt();
+        x.iter().map(|x| (x - center).powi(2)).sum()
     }
 }
 
@@ -173,7 +173,7 @@ impl Bounded {
 
 impl Problem for Bounded {
     fn n_params(&self) -> usize {
-        self.centre.len()
+        self.center.len()
     }
 
     fn n_objectives(&self) -> usize {
@@ -183,7 +183,7 @@ impl Problem for Bounded {
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
         let mut values = Vec::new();
         for x in points.iter() {
-            let terms = x.iter().zip(&self.centre).zip(&self.curvature);
+            let terms = x.iter().zip(&self.center).zip(&self.curvature);
             values.push(terms.map(|((x, a), q)| 0.5 * q * (x - a).powi(2)).sum());
             for objective in 1..self.n_objectives() {
                 let c = self.values_at(objective, x);
@@ -196,7 +196,7 @@ impl Problem for Bounded {
     fn gradients(&self, points: &Points, _batches: Batches) -> Result<Gradients, Error> {
         Ok(each(self, points, |objective, x| {
             if objective == 0 {
-                let terms = x.iter().zip(&self.centre).zip(&self.curvature);
+                let terms = x.iter().zip(&self.center).zip(&self.curvature);
                 return terms.map(|((x, a), q)| q * (x - a)).collect();
             }
             let c = self.values_at(objective, x);
@@ -237,7 +237,7 @@ impl LossFacet for Bounded {
     }
 
     fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
-        Ok(vec![0.0; self.centre.len()])
+        Ok(vec![0.0; self.center.len()])
     }
 
     fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, Error> {
@@ -317,18 +317,18 @@ impl Coupled {
     /// b + h·c − s.
     fn off(&self, x: &[f64]) -> f64 {
         let of_slope: f64 = self.slope.iter().zip(x).map(|(h, c)| h * c).sum();
-        x[self.centre.len()] + of_slope - self.shift
+        x[self.center.len()] + of_slope - self.shift
     }
 
-    /// The least loss where the root of one objective is at most `size`: in the variables c − a and
-    /// b + h·c − s the loss is diagonal.
+    /// The smallest loss where the root of one objective is at most `size`: in the variables c − a
+    /// and b + h·c − s, the loss is diagonal.
     pub(crate) fn least(&self, size: f64) -> f64 {
         let (u, _) = &self.affine[0];
-        let d = self.centre.len();
-        let mut minimiser = self.centre.clone();
-        minimiser.push(0.0);
-        minimiser[d] = -self.off(&minimiser);
-        let over = (self.root(1, &minimiser).abs() - size).max(0.0);
+        let d = self.center.len();
+        let mut minimizer = self.center.clone();
+        minimizer.push(0.0);
+        minimizer[d] = -self.off(&minimizer);
+        let over = (self.root(1, &minimizer).abs() - size).max(0.0);
         let squares = u.iter().zip(&self.slope);
         let by_c: f64 = squares.map(|(u_j, h)| (u_j - u[d] * h).powi(2)).sum();
         over * over / (2.0 * (by_c / self.modulus + u[d] * u[d] / self.kappa))
@@ -337,7 +337,7 @@ impl Coupled {
 
 impl Problem for Coupled {
     fn n_params(&self) -> usize {
-        self.centre.len() + 1
+        self.center.len() + 1
     }
 
     fn n_objectives(&self) -> usize {
@@ -347,7 +347,7 @@ impl Problem for Coupled {
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
         let mut values = Vec::new();
         for x in points.iter() {
-            let pairs = x.iter().zip(&self.centre);
+            let pairs = x.iter().zip(&self.center);
             let square: f64 = pairs.map(|(x, a)| (x - a).powi(2)).sum();
             values.push(0.5 * (self.modulus * square + self.kappa * self.off(x).powi(2)));
             values.extend((1..self.n_objectives()).map(|i| self.root(i, x).powi(2)));
@@ -363,7 +363,7 @@ impl Problem for Coupled {
                 return u.iter().map(|u| 2.0 * c * u).collect();
             }
             let off = self.kappa * self.off(x);
-            let terms = x.iter().zip(&self.centre).zip(&self.slope);
+            let terms = x.iter().zip(&self.center).zip(&self.slope);
             let by_c = terms.map(|((x, a), h)| self.modulus * (x - a) + off * h);
             by_c.chain([off]).collect()
         }))
@@ -410,7 +410,7 @@ impl BoundFacet for Coupled {
     }
 
     fn bounds(&self, _level: f64) -> Result<Option<Bounds>, Error> {
-        let d = self.centre.len();
+        let d = self.center.len();
         let slope = self.slope.iter().map(|h| h * h).sum::<f64>().sqrt();
         Ok(Some(Bounds {
             modulus: (0..=d)

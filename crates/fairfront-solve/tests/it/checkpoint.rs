@@ -1,10 +1,10 @@
-//! Solving on from any checkpoint ends where solving without a break ends, bit by bit.
+//! Resuming from any checkpoint gives the result of an uninterrupted solve, bit by bit.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use fairfront_core::{Condition, ErrorRate, Kind, Problem, RateParity};
+use fairfront_core::{Condition, ErrorRate, Problem, RateParity};
 use fairfront_solve::{
     AnySolver, BatchSchedule, Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Polish,
     Progress, Solver, StopReason, StopSignal, Trace, Weighted, polish, resume_polish,
@@ -19,9 +19,9 @@ use crate::table::Table;
 /// Keeps all checkpoints as bytes; may stop between rounds or within one.
 struct Keeper {
     kept: Vec<Vec<u8>>,
-    /// Ends after so many more rounds.
+    /// Ends after this many more rounds.
     rounds: usize,
-    /// Stops once its signal has been asked so often; counted since it was made.
+    /// Stops once its signal has been checked this often since its creation.
     asks: usize,
     asked: Arc<AtomicUsize>,
 }
@@ -76,7 +76,7 @@ fn with_threads<T: Send>(n: usize, work: impl FnOnce() -> T + Send) -> T {
     pool.unwrap().install(work)
 }
 
-/// Stops after every round and within many, and goes on.
+/// Stops after every round and within many, and resumes.
 fn check(problem: &dyn Problem, solver: &AnySolver, least: usize) {
     let mut keeper = Keeper::patient();
     let whole = solver.solve(problem, &mut keeper).unwrap();
@@ -92,7 +92,7 @@ fn check(problem: &dyn Problem, solver: &AnySolver, least: usize) {
     for round in 1..=n {
         let mut keeper = Keeper::new(round, usize::MAX);
         solver.solve(problem, &mut keeper).unwrap();
-        // Before the first checkpoint there is nothing to go on from.
+        // Before the first checkpoint, there is nothing to resume from.
         let Some(last) = keeper.kept.last() else {
             continue;
         };
@@ -104,11 +104,14 @@ fn check(problem: &dyn Problem, solver: &AnySolver, least: usize) {
         let mut stopped = Keeper::new(usize::MAX, asks);
         solver.solve(problem, &mut stopped).unwrap();
         if let Some(last) = stopped.kept.last() {
-            assert!(keeper.kept.contains(last), "cut work is no checkpoint");
+            assert!(
+                keeper.kept.contains(last),
+                "partial work is not a checkpoint"
+            );
             assert!(bits(problem, &resumed(last)) == expected, "asked {asks}");
         }
     }
-    // From a checkpoint on there are the same checkpoints.
+    // After resuming, the remaining checkpoints are the same.
     let middle = n / 2;
     let mut rest = Keeper::patient();
     let checkpoint = Checkpoint::from_bytes(&keeper.kept[middle]).unwrap();
@@ -116,7 +119,7 @@ fn check(problem: &dyn Problem, solver: &AnySolver, least: usize) {
     assert!(rest.kept == keeper.kept[middle..]);
 }
 
-/// Some rounds, each of them quick.
+/// Settings with several quick rounds.
 fn pf_smg() -> PfSmg {
     let usual = PfSmg::default();
     PfSmg {
@@ -130,9 +133,9 @@ fn pf_smg() -> PfSmg {
 }
 
 #[test]
-fn pf_smg_goes_on() {
+fn pf_smg_resumes() {
     let three = Quadratics {
-        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 1.0]],
+        centers: vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 1.0]],
         noise: 0.5,
     };
     let patient = PfSmg {
@@ -162,7 +165,7 @@ fn pf_smg_goes_on() {
 }
 
 #[test]
-fn eps_fair_goes_on() {
+fn eps_fair_resumes() {
     let bounded = Table::random(7, 200, 2, &[2]).impact();
     for (preconditioner, cold) in [(true, false), (false, true)] {
         let settings = EpsFair {
@@ -175,15 +178,15 @@ fn eps_fair_goes_on() {
     }
 }
 
-/// Smooth errors and the gap of selection rates.
+/// Smooth errors and the difference between selection rates.
 fn rates() -> impl Problem {
     let table = Table::random(3, 400, 3, &[2]);
-    let gap = RateParity::new(Condition::All, 0, &table.attributes()[0]);
-    table.problem(vec![Box::new(ErrorRate::default()), Box::new(gap)])
+    let difference = RateParity::new(Condition::All, 0, &table.attributes()[0]);
+    table.problem(vec![Box::new(ErrorRate::default()), Box::new(difference)])
 }
 
 #[test]
-fn weighted_sums_go_on() {
+fn weighted_sums_resume() {
     let settings = Weighted {
         sums: 9,
         most_steps: 8,
@@ -192,14 +195,14 @@ fn weighted_sums_go_on() {
     };
     check(&rates(), &AnySolver::Weighted(settings.clone()), 10);
     let three = Quadratics {
-        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 1.0]],
+        centers: vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 1.0]],
         noise: 0.0,
     };
     check(&three, &AnySolver::Weighted(settings), 1);
 }
 
 #[test]
-fn trace_begins_again() {
+fn trace_starts_again() {
     let table = Table::random(4, 300, 3, &[2]);
     let trace = Trace {
         points: 30,
@@ -213,16 +216,13 @@ fn trace_begins_again() {
     let checkpoint = Checkpoint::from_bytes(&keeper.kept[0]).unwrap();
     let again = solver.resume(&problem, &checkpoint, &mut ()).unwrap();
     assert_eq!(bits(&problem, &again), bits(&problem, &whole));
-    assert!(!whole.certificates.is_empty());
+    assert!(!whole.proofs.is_empty());
 }
 
 #[test]
-fn polishing_goes_on() {
+fn polishing_resumes() {
     let problems: [Box<dyn Problem>; 3] = [
-        Box::new(fair_problem_of(&[
-            Kind::DisparateImpact,
-            Kind::EqualOpportunity,
-        ])),
+        Box::new(fair_problem_of(&[Condition::All, Condition::Positive])),
         Box::new(fair_problem()),
         Box::new(Fonseca { n: 3 }),
     ];
@@ -252,11 +252,11 @@ fn polishing_goes_on() {
             assert!(stopped.kept.iter().all(|kept| keeper.kept.contains(kept)));
         }
     }
-    // Beyond the rounds after which second derivatives are found anew.
+    // More rounds than between two updates of the second derivatives.
     assert!(most > 6, "{most} checkpoints");
 }
 
-/// A checkpoint of each kind, with what goes on from it.
+/// A checkpoint of each kind, with the solver that resumes from it.
 static SAMPLES: LazyLock<Vec<(AnySolver, Vec<u8>)>> = LazyLock::new(samples);
 
 fn samples() -> Vec<(AnySolver, Vec<u8>)> {
@@ -281,7 +281,7 @@ fn samples() -> Vec<(AnySolver, Vec<u8>)> {
 }
 
 #[test]
-fn what_does_not_belong_is_refused() {
+fn checkpoints_of_other_solvers_and_problems_are_rejected() {
     let problem = fair_problem();
     let samples = SAMPLES.as_slice();
     for (solver, bytes) in samples {
@@ -290,7 +290,7 @@ fn what_does_not_belong_is_refused() {
             let error = other.resume(&problem, &checkpoint, &mut ()).err().unwrap();
             assert!(matches!(error, Error::Checkpoint(_)), "{error}");
         }
-        let other = fair_problem_of(&[Kind::DisparateImpact]);
+        let other = fair_problem_of(&[Condition::All]);
         let error = solver.resume(&other, &checkpoint, &mut ()).err();
         let error = error.unwrap().to_string();
         assert!(error.ends_with("this one has 6 and 2"), "{error}");
@@ -299,7 +299,7 @@ fn what_does_not_belong_is_refused() {
             assert!(Checkpoint::from_bytes(&bytes[..end]).is_err());
         }
     }
-    // Another number of chains or sums than the settings ask for.
+    // The settings request another number of sums.
     let more = AnySolver::Weighted(Weighted::default());
     let (_, bytes) = &samples[2];
     let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
@@ -310,7 +310,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn damaged_bytes_are_refused(place in any::<prop::sample::Index>(), bit in 0..8_u8) {
+    fn corrupted_bytes_are_rejected(place in any::<prop::sample::Index>(), bit in 0..8_u8) {
         for (_, mut bytes) in SAMPLES.clone() {
             let place = place.index(bytes.len());
             bytes[place] ^= 1 << bit;
@@ -318,9 +318,9 @@ proptest! {
         }
     }
 
-    /// Whatever is said with a checksum that is right: an error or an outcome, never a panic.
+    /// With a valid checksum, any content gives an error or an outcome, never a panic.
     #[test]
-    fn forged_bytes_do_no_harm(
+    fn forged_bytes_never_panic(
         place in any::<prop::sample::Index>(),
         forged in prop::collection::vec(any::<u8>(), 1..12),
     ) {
@@ -339,7 +339,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_checkpoint(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(Checkpoint::from_bytes(&bytes).is_err());
     }
 }

@@ -4,7 +4,7 @@ use fairfront_core::{Batches, Error, Gradients, Points, Problem, RootFacet};
 use fairfront_pareto::dominates;
 use fairfront_solve::{
     AnySolver, EpsFair, Outcome, PfSmg, Setting, Settings, Solver, StopReason, Subproblems,
-    none_to_speak_of,
+    already_zero,
 };
 
 use crate::analytic::{Bounded, Quadratics};
@@ -25,21 +25,22 @@ fn solve(problem: &dyn Problem, settings: &EpsFair) -> Outcome {
     outcome
 }
 
-/// One covariance, curvatures from 1 to 10⁴.
+/// One covariance, and curvatures from 1 to 10⁴.
 fn one_bound() -> Bounded {
     Bounded {
         curvature: vec![1.0, 10.0, 100.0, 1e3, 1e4],
-        centre: vec![0.5, -1.0, 0.2, 0.1, 0.3],
+        center: vec![0.5, -1.0, 0.2, 0.1, 0.3],
         affine: vec![vec![(vec![1.0, 0.5, -2.0, 3.0, 20.0], -0.7)]],
     }
 }
 
-/// By Lagrange: with c(a) the covariance at the minimum of the loss, f₁ = (c(a) − ε)²/(2 u·Q⁻¹u).
+/// By Lagrange multipliers: with c(a) the covariance at the minimum of the loss, f₁ = (c(a) −
+/// ε)²/(2 u·Q⁻¹u).
 fn check_one_bound(outcome: &Outcome, n: usize, tolerance: f64) {
     let problem = one_bound();
     let (u, shift) = &problem.affine[0][0];
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let largest = (shift + dot(u, &problem.centre)).abs();
+    let largest = (shift + dot(u, &problem.center)).abs();
     let inverse: Vec<f64> = u
         .iter()
         .zip(&problem.curvature)
@@ -67,7 +68,7 @@ fn a_quadratic_loss_under_one_bound() {
             ..EpsFair::default()
         };
         let outcome = solve(&one_bound(), &settings);
-        // The loss is solved to 1e-10 of its 460 at x = 0.
+        // The loss is solved to 1e-10 of its value at x = 0, which is 460.
         check_one_bound(&outcome, 41, 1e-7);
         assert_eq!(outcome.stop, StopReason::Complete);
         let expected = Subproblems {
@@ -78,14 +79,14 @@ fn a_quadratic_loss_under_one_bound() {
         let gradients = &outcome.counters.gradient_evaluations;
         assert!(gradients[1] > 0 && outcome.counters.evaluations > gradients[1]);
         if preconditioner {
-            // In its variables the loss is ½‖v‖², and the first step hits the solution.
+            // In its variables, the loss is ½‖v‖², and the first step reaches the solution.
             assert!(gradients[1] <= 3 * 40, "{gradients:?}");
         }
     }
 }
 
 #[test]
-fn finite_differences_and_random_starts_find_the_same() {
+fn finite_differences_and_random_starts_find_the_same_front() {
     for (cold, preconditioner) in [(true, true), (false, true), (true, false)] {
         let settings = EpsFair {
             points: 21,
@@ -96,16 +97,17 @@ fn finite_differences_and_random_starts_find_the_same() {
             ..EpsFair::default()
         };
         let outcome = solve(&one_bound(), &settings);
-        // Forward differences are off by 1e-8 of the curvature, 1e4 without the preconditioner.
+        // The error of forward differences is 1e-8 of the curvature, which is 1e4 without the
+        // preconditioner.
         check_one_bound(&outcome, 21, 1e-4);
-        // A gradient evaluates the point and five moved ones.
+        // A gradient evaluates the point and five moved copies.
         let gradients = outcome.counters.gradient_evaluations[1];
         assert!(outcome.counters.evaluations >= 6 * gradients);
     }
 }
 
 #[test]
-fn the_paper_s_way_is_near_too() {
+fn settings_of_the_paper_come_close() {
     let settings = EpsFair {
         start_radius: 1.0,
         ..EpsFair::paper(30)
@@ -117,26 +119,26 @@ fn the_paper_s_way_is_near_too() {
         let [loss, square] = outcome.front.value(i) else {
             panic!("two objectives");
         };
-        // On the exact front √f₁ is linear in √f₂, and 0 at the unmitigated model.
+        // On the exact front, √f₁ is linear in √f₂, and 0 at the unmitigated model.
         let ends = [
             outcome.front.value(0),
             outcome.front.value(outcome.front.len() - 1),
         ];
         let share = square.sqrt() / ends[0][1].sqrt();
         let expected = ends[1][0] * (1.0 - share).powi(2);
-        // Ended where a step changed the loss by less than 1e-6 of 460.
+        // A solve ends when a step changes the loss by less than 1e-6 of 460.
         assert!((loss - expected).abs() < 0.02, "{loss} is not {expected}");
     }
 }
 
-/// Bounds on coordinates cut the centre: x = clamp(a, ±ε), in a grid over two objectives, of which
-/// the first has two covariances.
+/// Bounds on coordinates clip the center: x = clamp(a, ±ε), in a grid over two objectives, the
+/// first of which has two covariances.
 #[test]
 fn a_grid_over_two_objectives_with_several_covariances() {
     let unit = |i: usize| (0..4).map(|j| f64::from(u8::from(i == j))).collect();
     let problem = Bounded {
         curvature: vec![1.0, 3.0, 2.0, 5.0],
-        centre: vec![2.0, -1.0, 1.5, 0.5],
+        center: vec![2.0, -1.0, 1.5, 0.5],
         affine: vec![vec![(unit(0), 0.0), (unit(1), 0.0)], vec![(unit(2), 0.0)]],
     };
     let settings = EpsFair {
@@ -144,7 +146,7 @@ fn a_grid_over_two_objectives_with_several_covariances() {
         ..EpsFair::default()
     };
     let outcome = solve(&problem, &settings);
-    // 5 · 5 ≤ 30; none dominates another.
+    // 5 · 5 ≤ 30; no solution dominates another.
     assert_eq!(outcome.front.len(), 25);
     let mut expected: Vec<Vec<f64>> = Vec::new();
     for i in 0..5 {
@@ -162,7 +164,7 @@ fn a_grid_over_two_objectives_with_several_covariances() {
 }
 
 #[test]
-fn the_same_bytes_for_any_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let problem = fair_problem();
     let run = |threads: usize, settings: &EpsFair| {
         let pool = rayon::ThreadPoolBuilder::new()
@@ -194,8 +196,8 @@ fn the_same_bytes_for_any_number_of_threads() {
     assert_ne!(run(2, &cold(1)).1, run(2, &cold(2)).1);
 }
 
-/// Three groups, a covariance that is linear in x and one that is not: all subproblems are solved,
-/// no covariance exceeds that of the unmitigated model, and each is brought to 0 somewhere.
+/// Three groups, one covariance that is linear in x and one that is not: all subproblems are
+/// solved, no covariance exceeds that of the unmitigated model, and each reaches 0 somewhere.
 #[test]
 fn real_covariances_are_bounded() {
     let problem = fair_problem();
@@ -229,7 +231,7 @@ fn real_covariances_are_bounded() {
 #[test]
 fn a_fair_minimum_is_the_whole_front() {
     let problem = Bounded {
-        centre: vec![0.0; 5],
+        center: vec![0.0; 5],
         affine: vec![vec![(vec![1.0; 5], 0.0)]],
         ..one_bound()
     };
@@ -239,7 +241,7 @@ fn a_fair_minimum_is_the_whole_front() {
 }
 
 #[test]
-fn what_is_done_is_kept() {
+fn a_stop_keeps_finished_work() {
     let problem = fair_problem();
     let settings = EpsFair {
         points: 100,
@@ -263,13 +265,13 @@ fn what_is_done_is_kept() {
     assert_eq!(run(usize::MAX, 0), (1, 0));
 }
 
-/// Once stopped, no step is begun.
+/// After a stop, no step begins.
 #[test]
 fn a_stop_from_the_start_begins_nothing() {
     let n = 300;
     let problem = Bounded {
         curvature: vec![1.0; n],
-        centre: vec![1.0; n],
+        center: vec![1.0; n],
         affine: vec![vec![(vec![1.0; n], 1.0)]],
     };
     let mut observer = Impatient::new(usize::MAX, 0);
@@ -277,9 +279,12 @@ fn a_stop_from_the_start_begins_nothing() {
     assert_eq!(outcome.stop, StopReason::Stopped);
     let counters = outcome.counters;
     assert_eq!(counters.gradient_evaluations[1], 0, "{counters:?}");
-    assert!(counters.points_by_round.is_empty(), "no round");
-    assert!(counters.hypervolume_by_round.is_empty(), "nor its volume");
-    // Between rounds as well: sixteen chains, of which none gets to its second subproblem.
+    assert!(counters.points_by_round.is_empty(), "no round runs");
+    assert!(
+        counters.hypervolume_by_round.is_empty(),
+        "no volume is computed"
+    );
+    // A stop between rounds also counts: none of the sixteen chains reaches its second subproblem.
     let mut observer = Impatient::new(1, usize::MAX);
     let few = EpsFair {
         most_evaluations: 1,
@@ -291,14 +296,14 @@ fn a_stop_from_the_start_begins_nothing() {
     assert_eq!(outcome.stop, StopReason::Stopped);
 }
 
-/// Where a covariance is 0 to rounding, there is nothing to bound; where one of two is, the other
-/// gets all bounds.
+/// If a covariance is 0 to rounding, there is nothing to bound; if one of two is, the other gets
+/// all bounds.
 #[test]
 fn rounding_is_not_bounded() {
     let mut problem = one_bound();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let u = vec![0.1, 0.7, 0.3, 1.3, 0.9];
-    let shift = -dot(&u, &problem.centre) + 1e-15;
+    let shift = -dot(&u, &problem.center) + 1e-15;
     let fair = (u, shift);
     problem.affine = vec![vec![fair.clone()]];
     let settings = EpsFair {
@@ -314,7 +319,7 @@ fn rounding_is_not_bounded() {
     assert_eq!(pf_smg.front, pf_smg.unmitigated);
     assert!(pf_smg.counters.points_by_round.is_empty());
     assert_eq!(
-        none_to_speak_of(&problem, &outcome.unmitigated).unwrap(),
+        already_zero(&problem, &outcome.unmitigated).unwrap(),
         [false, true]
     );
 
@@ -323,7 +328,7 @@ fn rounding_is_not_bounded() {
     let of = outcome.counters.subproblems.unwrap();
     assert_eq!((of.solved, of.failed), (20, 0));
     assert_eq!(outcome.front.len(), 21);
-    // It moves with the other one, and pf-smg trades it where it does.
+    // The negligible covariance moves with the other one, and pf-smg trades it off where it does.
     let pf_smg = PfSmg::default().solve(&problem, &mut ()).unwrap();
     let values = (0..pf_smg.front.len()).map(|i| pf_smg.front.value(i));
     let [mut zero, mut moved] = [0, 0];
@@ -331,10 +336,10 @@ fn rounding_is_not_bounded() {
     assert!(zero > 10 && moved > 10, "{zero} and {moved}");
 }
 
-/// No step makes progress at a minimum found to the last digit, and none where a matrix is singular;
-/// only the former is solved.
+/// Steps make no progress at a minimum found to the last digit, or if a matrix is singular; only
+/// the former counts as solved.
 #[test]
-fn an_end_without_progress_is_judged_by_what_is_left() {
+fn an_end_without_progress_is_judged_by_its_gap() {
     let settings = EpsFair {
         points: 11,
         tolerance: 1e-30,
@@ -342,14 +347,14 @@ fn an_end_without_progress_is_judged_by_what_is_left() {
     };
     let of = solve(&one_bound(), &settings).counters.subproblems.unwrap();
     assert_eq!((of.solved, of.failed), (10, 0));
-    // Units eighteen orders of magnitude apart, without a preconditioner.
+    // Units differ by eighteen orders of magnitude, without a preconditioner.
     let scale = [1e6, 1.0, 1e-6, 1e9, 1e-9];
     let good = one_bound();
     let problem = Bounded {
         curvature: (good.curvature.iter().zip(scale))
             .map(|(q, s)| q * s * s)
             .collect(),
-        centre: good.centre.iter().zip(scale).map(|(a, s)| a / s).collect(),
+        center: good.center.iter().zip(scale).map(|(a, s)| a / s).collect(),
         affine: vec![vec![(
             (good.affine[0][0].0.iter().zip(scale))
                 .map(|(u, s)| u * s)
@@ -386,7 +391,7 @@ fn an_end_without_progress_is_judged_by_what_is_left() {
 }
 
 #[test]
-fn copies_are_not_called_dominated() {
+fn copies_do_not_count_as_dominated() {
     let settings = EpsFair {
         points: 11,
         most_evaluations: 1,
@@ -397,7 +402,7 @@ fn copies_are_not_called_dominated() {
 }
 
 #[test]
-fn what_is_not_solved_is_counted_and_listed() {
+fn unsolved_subproblems_are_counted_and_listed() {
     let settings = EpsFair {
         points: 11,
         most_evaluations: 20,
@@ -410,7 +415,7 @@ fn what_is_not_solved_is_counted_and_listed() {
     assert!(outcome.front.len() > 1);
 }
 
-/// Cannot be evaluated after some calls, as when a file disappears.
+/// Evaluations fail after some calls, as when a file disappears.
 struct Failing {
     inner: Bounded,
     calls: AtomicUsize,
@@ -446,7 +451,7 @@ impl Problem for Failing {
 }
 
 #[test]
-fn an_evaluation_that_fails_ends_the_work() {
+fn a_failing_evaluation_ends_the_solve() {
     let problem = Failing {
         inner: one_bound(),
         calls: AtomicUsize::new(0),
@@ -460,9 +465,9 @@ fn an_evaluation_that_fails_ends_the_work() {
 }
 
 #[test]
-fn what_cannot_be_bounded_is_refused() {
+fn unsuitable_problems_are_rejected() {
     let problem = Quadratics {
-        centres: vec![vec![0.0], vec![1.0]],
+        centers: vec![vec![0.0], vec![1.0]],
         noise: 0.0,
     };
     let refused = |problem: &dyn Problem, settings: &EpsFair| {
@@ -471,24 +476,24 @@ fn what_cannot_be_bounded_is_refused() {
     };
     let no_roots = refused(&problem, &EpsFair::default());
     assert!(
-        no_roots.contains("objective 2 is made of no covariances"),
+        no_roots.contains("objective 2 is not made of covariances"),
         "{no_roots}"
     );
     let large = Bounded {
         curvature: vec![1.0; 1001],
-        centre: vec![1.0; 1001],
+        center: vec![1.0; 1001],
         affine: vec![vec![(vec![1.0; 1001], 0.0)]],
     };
     let too_large = refused(&large, &EpsFair::default());
     assert!(
-        too_large.contains("1001 parameters are more than the 1,000")
+        too_large.contains("1001 parameters, more than the 1,000")
             && too_large.contains("use pf-smg"),
         "{too_large}"
     );
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_rejected() {
     let refused = |change: fn(&mut EpsFair)| {
         let mut settings = EpsFair::default();
         change(&mut settings);
@@ -496,7 +501,7 @@ fn wrong_settings_are_refused() {
     };
     assert_eq!(
         refused(|s| s.points = 1),
-        "points is 1; it must be at least 2 and at most 10,000,000"
+        "models is 1; it must be at least 2 and at most 10,000,000"
     );
     assert!(refused(|s| s.points = usize::MAX).contains("at most 10,000,000"));
     assert!(refused(|s| s.most_evaluations = 0).contains("max-evaluations is 0"));

@@ -1,4 +1,4 @@
-//! Solutions of EPS-fair meet the conditions of Karush, Kuhn and Tucker, on random problems.
+//! Solutions of EPS-fair satisfy the Karush–Kuhn–Tucker conditions on random problems.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,11 +17,11 @@ use crate::pf_smg::fair_problem;
 struct Curved {
     /// Lower triangle of Q.
     hessian: Vec<f64>,
-    centre: Vec<f64>,
+    center: Vec<f64>,
     normals: Vec<Vec<f64>>,
     shifts: Vec<f64>,
     bend: f64,
-    /// Whether second derivatives are offered.
+    /// Whether the problem has second derivatives.
     second_order: bool,
 }
 
@@ -31,8 +31,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 impl Curved {
     fn product(&self, x: &[f64]) -> Vec<f64> {
-        let n = self.centre.len();
-        let d: Vec<f64> = x.iter().zip(&self.centre).map(|(x, a)| x - a).collect();
+        let n = self.center.len();
+        let d: Vec<f64> = x.iter().zip(&self.center).map(|(x, a)| x - a).collect();
         let q = |i: usize, j: usize| self.hessian[usize::max(i, j) * n + usize::min(i, j)];
         (0..n)
             .map(|i| (0..n).map(|j| q(i, j) * d[j]).sum())
@@ -40,7 +40,7 @@ impl Curved {
     }
 
     fn loss_at(&self, x: &[f64]) -> f64 {
-        let d: Vec<f64> = x.iter().zip(&self.centre).map(|(x, a)| x - a).collect();
+        let d: Vec<f64> = x.iter().zip(&self.center).map(|(x, a)| x - a).collect();
         0.5 * dot(&d, &self.product(x))
     }
 
@@ -56,7 +56,7 @@ impl Curved {
 
 impl Problem for Curved {
     fn n_params(&self) -> usize {
-        self.centre.len()
+        self.center.len()
     }
 
     fn n_objectives(&self) -> usize {
@@ -106,11 +106,11 @@ impl LossFacet for Curved {
         _near: Option<&[f64]>,
         _stop: &StopSignal,
     ) -> Result<Option<Vec<f64>>, Error> {
-        Ok(Some(self.centre.clone()))
+        Ok(Some(self.center.clone()))
     }
 
     fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
-        Ok(vec![0.0; self.centre.len()])
+        Ok(vec![0.0; self.center.len()])
     }
 
     fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, Error> {
@@ -159,12 +159,12 @@ impl RootFacet for Curved {
     }
 }
 
-/// The length of the gradient's remainder after the best multipliers of the right sign, by coordinate
-/// descent.
+/// The length of the gradient's remainder after the best multipliers of the correct sign, by
+/// coordinate descent.
 fn left(gradient: &[f64], outward: &[(Vec<f64>, bool)]) -> f64 {
     let mut rest = gradient.to_vec();
-    // Normals of both signs span a space: what is in it does not count. Orthogonal directions of that space,
-    // so that nearly parallel normals do no harm.
+    // Normals of both signs span a space, and components in it do not count. The directions of that
+    // space are orthogonal, so that nearly parallel normals are harmless.
     let mut span: Vec<Vec<f64>> = Vec::new();
     let without = |v: &[f64], span: &[Vec<f64>]| {
         let mut v = v.to_vec();
@@ -203,15 +203,15 @@ fn left(gradient: &[f64], outward: &[(Vec<f64>, bool)]) -> f64 {
     dot(&rest, &rest).sqrt()
 }
 
-/// Positive definite with eigenvalues between ½ and some ten, normals of which the last may depend on the
-/// others.
+/// A positive definite matrix with eigenvalues between ½ and about ten, and normals, the last of
+/// which may depend on the others.
 fn curved() -> impl Strategy<Value = Curved> {
     let sizes = (2..6_usize, 1..4_usize);
     sizes.prop_flat_map(|(n, k)| {
         let numbers = |n: usize| prop::collection::vec(-1.0..1.0_f64, n);
         let parts = (numbers(n * n), numbers(n), numbers(n * k), numbers(k));
         let kind = (0..3_u8, any::<bool>(), any::<bool>());
-        (parts, kind).prop_map(move |((b, centre, u, shifts), kind)| {
+        (parts, kind).prop_map(move |((b, center, u, shifts), kind)| {
             let (bend, depends, second_order) = kind;
             let row = |i: usize| &b[i * n..(i + 1) * n];
             let hessian = (0..n * n).map(|ij| match (ij / n, ij % n) {
@@ -221,14 +221,14 @@ fn curved() -> impl Strategy<Value = Curved> {
             let mut normals: Vec<Vec<f64>> = u.chunks_exact(n).map(<[f64]>::to_vec).collect();
             let mut shifts = shifts;
             if depends && k > 1 && bend == 0 {
-                // As covariances of all groups do, they add up to 0.
+                // They add up to 0, like the covariances of all groups.
                 let sum = |j: usize| normals[..k - 1].iter().map(|u| u[j]).sum::<f64>();
                 normals[k - 1] = (0..n).map(|j| -sum(j)).collect();
                 shifts[k - 1] = -shifts[..k - 1].iter().sum::<f64>();
             }
             Curved {
                 hessian: hessian.collect(),
-                centre,
+                center,
                 normals,
                 shifts,
                 bend: 0.2 * f64::from(bend),
@@ -245,10 +245,10 @@ proptest! {
     fn solutions_are_stationary_within_their_bounds(problem in curved()) {
         let n_roots = problem.normals.len();
         let largest = (0..n_roots)
-            .map(|k| problem.root(k, &problem.centre).abs())
+            .map(|k| problem.root(k, &problem.center).abs())
             .fold(0.0, f64::max);
         prop_assume!(largest > 1e-3);
-        // Bounds that are not tight: more of them than parameters can contradict each other.
+        // These bounds are not tight: more bounds than parameters could contradict each other.
         let settings = EpsFair { points: 3, ..EpsFair::default() };
         let outcome = settings.solve(&problem, &mut ()).unwrap();
         let of = outcome.counters.subproblems.unwrap();
@@ -270,20 +270,21 @@ proptest! {
                 })
                 .collect();
             let rest = left(&problem.product(x), &outward);
-            // ½‖rest‖² is at most 1e-10 of a loss below 30, for a preconditioner with eigenvalues below 30; sweeps
-            // over normals that are nearly parallel are slow.
+            // ½‖rest‖² is at most 1e-10 of a loss below 30, for a preconditioner with eigenvalues
+            // below 30; sweeps over nearly parallel normals converge slowly.
             if of.failed == 0 {
                 prop_assert!(rest < 2e-3, "{rest} at {x:?}, bound {bound}");
             }
         }
-        // Bounds at half can be met along the line to a point where all are 0, if there is one.
-        if problem.bend == 0.0 && n_roots < problem.centre.len() {
+        // Half bounds can be met on the line to a point where all covariances are 0, if there is
+        // one.
+        if problem.bend == 0.0 && n_roots < problem.center.len() {
             prop_assert_eq!(of.failed, 0);
         }
     }
 }
 
-/// Sets its stop signal during an evaluation and counts those that follow.
+/// Counts evaluations, so that a stop signal can be set during one of them.
 struct Counted<'a> {
     inner: &'a dyn Problem,
     calls: Arc<AtomicUsize>,
@@ -357,12 +358,13 @@ impl Observer for Stopped {
     }
 }
 
-/// Whenever it is stopped, after a Newton step, a learned one or in a line search: no further evaluation.
+/// After a stop, be it after a Newton step, a learned step or in a line search, no evaluation
+/// follows.
 #[test]
 fn a_stop_ends_a_subproblem_at_its_next_evaluation() {
     let affine = Curved {
         hessian: vec![2.0, 0.0, 0.5, 1.0],
-        centre: vec![1.0, -2.0],
+        center: vec![1.0, -2.0],
         normals: vec![vec![1.0, 0.3]],
         shifts: vec![0.1],
         bend: 0.0,

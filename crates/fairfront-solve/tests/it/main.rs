@@ -1,7 +1,6 @@
-//! Solvers on analytic problems whose fronts are known, and on small tables of rows.
+//! Tests of solvers on analytic problems with known fronts, and on small tables of rows.
 
 mod analytic;
-mod certificate;
 mod checkpoint;
 mod eps_fair;
 mod eps_fair_conditions;
@@ -9,6 +8,7 @@ mod observer;
 mod pf_smg;
 mod polish;
 mod predictor;
+mod proof;
 mod table;
 mod trace;
 mod trace_tolerance;

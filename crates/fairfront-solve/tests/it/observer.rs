@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairfront_solve::{Observer, Progress, StopSignal};
 
-/// Stops after some rounds, or once its signal has been asked often enough.
+/// Stops after some rounds, or once its signal has been checked often enough.
 pub(crate) struct Impatient {
     rounds: usize,
     asks: usize,

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, CategoricalFeature, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss,
+    Attribute, CategoricalFeature, Condition, Covariance, Dataset, FairProblem, Linear, LogLoss,
     Objective, Points, Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_pareto::{dominates, hypervolume};
@@ -25,13 +25,13 @@ fn solve(problem: &dyn fairfront_core::Problem, settings: &PfSmg) -> Outcome {
 #[test]
 fn a_convex_pair() {
     let problem = Quadratics {
-        centres: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
+        centers: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
         noise: 1.0,
     };
     let outcome = solve(&problem, &PfSmg::default());
     assert!(outcome.front.len() > 100, "{} points", outcome.front.len());
     for i in 0..outcome.front.len() {
-        // On the front √f₁ + √f₂ = 1; stochastic gradients leave a little.
+        // On the front, √f₁ + √f₂ = 1; stochastic gradients leave a small error.
         let sum: f64 = outcome.front.value(i).iter().map(|f| f.sqrt()).sum();
         assert!(sum < 1.03, "{sum}");
     }
@@ -68,7 +68,7 @@ fn three_and_five_objectives() {
     for m in [3, 5] {
         let unit = |i: usize| (0..m).map(|j| f64::from(u8::from(i == j))).collect();
         let problem = Quadratics {
-            centres: (0..m).map(unit).collect(),
+            centers: (0..m).map(unit).collect(),
             noise: 0.3,
         };
         let settings = PfSmg {
@@ -79,8 +79,8 @@ fn three_and_five_objectives() {
         let outcome = solve(&problem, &settings);
         assert!(outcome.front.len() >= 100, "{} points", outcome.front.len());
         for x in outcome.front.points.iter() {
-            // In the hull of the unit vectors: not negative, sum 1. The noise moves a point by up
-            // to 0.15, and its values by the square of that.
+            // In the convex hull of the unit vectors: nonnegative, with sum 1. The noise moves a
+            // point by up to 0.15, and its values by the square of that.
             assert!((x.iter().sum::<f64>() - 1.0).abs() < 0.15, "{x:?}");
             assert!(x.iter().all(|v| *v > -0.1), "{x:?}");
         }
@@ -88,9 +88,9 @@ fn three_and_five_objectives() {
 }
 
 #[test]
-fn the_paper_s_way_finds_the_pair_too() {
+fn settings_of_the_paper_find_the_pair() {
     let problem = Quadratics {
-        centres: vec![vec![0.0; 4], vec![1.0; 4]],
+        centers: vec![vec![0.0; 4], vec![1.0; 4]],
         noise: 1.0,
     };
     let schedule = BatchSchedule {
@@ -111,7 +111,7 @@ fn the_paper_s_way_finds_the_pair_too() {
 #[test]
 fn one_objective_gives_a_front_of_one_point() {
     let problem = Quadratics {
-        centres: vec![vec![2.0, -1.0]],
+        centers: vec![vec![2.0, -1.0]],
         noise: 0.0,
     };
     let outcome = solve(&problem, &PfSmg::default());
@@ -121,7 +121,7 @@ fn one_objective_gives_a_front_of_one_point() {
 }
 
 #[test]
-fn what_is_not_finite_is_counted_and_kept_out() {
+fn points_that_are_not_finite_are_counted_and_dropped() {
     let settings = PfSmg {
         n_starts: 30,
         start_radius: 2.0,
@@ -137,9 +137,9 @@ fn what_is_not_finite_is_counted_and_kept_out() {
 }
 
 #[test]
-fn a_starting_list_is_taken() {
+fn a_starting_list_is_used() {
     let problem = Quadratics {
-        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        centers: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
         noise: 0.0,
     };
     let starts = Points::from_vec(2, vec![0.5, 0.0]);
@@ -158,7 +158,7 @@ fn a_starting_list_is_taken() {
 }
 
 #[test]
-fn an_observer_can_stop_it() {
+fn an_observer_can_stop_the_solver() {
     struct After(usize);
     impl Observer for After {
         fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
@@ -170,7 +170,7 @@ fn an_observer_can_stop_it() {
         }
     }
     let problem = Quadratics {
-        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        centers: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
         noise: 1.0,
     };
     let outcome = PfSmg::default().solve(&problem, &mut After(3)).unwrap();
@@ -180,7 +180,7 @@ fn an_observer_can_stop_it() {
 }
 
 #[test]
-fn the_hypervolume_of_every_round_is_kept() {
+fn the_hypervolume_of_every_round_is_recorded() {
     /// The values and the reference point after every round.
     #[derive(Default)]
     struct Lists(Vec<(Vec<f64>, Vec<f64>)>);
@@ -191,7 +191,7 @@ fn the_hypervolume_of_every_round_is_kept() {
             ControlFlow::Continue(())
         }
     }
-    /// The area below a reference point, one step after the other.
+    /// The area below a reference point, summed step by step.
     fn area(values: &[f64], reference: &[f64]) -> f64 {
         let mut points: Vec<(f64, f64)> = values.chunks(2).map(|p| (p[0], p[1])).collect();
         points.sort_by(|a, b| a.partial_cmp(b).unwrap());
@@ -203,7 +203,7 @@ fn the_hypervolume_of_every_round_is_kept() {
         area
     }
     let problem = Quadratics {
-        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        centers: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
         noise: 0.1,
     };
     let settings = PfSmg {
@@ -226,7 +226,7 @@ fn the_hypervolume_of_every_round_is_kept() {
     assert!(volumes[volumes.len() - 1] > volumes[0]);
 
     let problem = Quadratics {
-        centres: (0..5).map(|i| vec![f64::from(i), 1.0]).collect(),
+        centers: (0..5).map(|i| vec![f64::from(i), 1.0]).collect(),
         noise: 0.1,
     };
     let outcome = settings.solve(&problem, &mut ()).unwrap();
@@ -234,7 +234,7 @@ fn the_hypervolume_of_every_round_is_kept() {
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_rejected() {
     let refused = |change: fn(&mut PfSmg)| {
         let mut settings = PfSmg::default();
         change(&mut settings);
@@ -244,7 +244,7 @@ fn wrong_settings_are_refused() {
         refused(|s| s.runs = 0),
         "runs is 0; it must be at least 1 and at most 1,000"
     );
-    assert!(refused(|s| s.most_points = 0).contains("points is 0"));
+    assert!(refused(|s| s.most_points = 0).contains("models is 0"));
     assert!(refused(|s| s.most_steps = 0).contains("max-steps is 0"));
     assert!(refused(|s| s.step = f64::NAN).contains("step is"));
     assert!(refused(|s| s.step = f64::INFINITY).contains("step is"));
@@ -282,18 +282,18 @@ fn wrong_settings_are_refused() {
 
 /// Two thousand rows with two features, a category and an attribute of three groups.
 pub(crate) fn fair_problem() -> FairProblem {
-    fair_problem_of(&[Kind::DisparateImpact, Kind::EqualOpportunity])
+    fair_problem_of(&[Condition::All, Condition::Positive])
 }
 
 /// The log loss and these covariances on 2,000 rows of three groups.
-pub(crate) fn fair_problem_of(kinds: &[Kind]) -> FairProblem {
+pub(crate) fn fair_problem_of(kinds: &[Condition]) -> FairProblem {
     let mut random = Stream::new(3, Purpose::Synthetic, [0, 0]);
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let schema = Schema {
         numeric: names("n", 2),
         categorical: vec![CategoricalFeature {
             column: "c".into(),
-            levels: names("c", 3),
+            categories: names("c", 3),
         }],
         attributes: vec![Attribute::new("a", names("g", 3))],
         n_outputs: 1,
@@ -327,7 +327,7 @@ pub(crate) fn fair_problem_of(kinds: &[Kind]) -> FairProblem {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
+fn results_depend_on_the_seed_but_not_on_the_number_of_threads() {
     let problem = fair_problem();
     let run = |threads: usize, seed: u64| {
         let settings = PfSmg {

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairfront_core::{Batches, Kind, Points, Problem, Purpose, Stream};
+use fairfront_core::{Batches, Condition, Points, Problem, Purpose, Stream};
 use fairfront_pareto::{dominates, hypervolume};
 use fairfront_solve::{
     Counters, EpsFair, Front, Observer, Outcome, PfSmg, Polish, Progress, Solver, StopReason,
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::analytic::{Bounded, Cliff, Fonseca, Quadratics};
 use crate::pf_smg::{fair_problem, fair_problem_of};
 
-/// A front, be it a bad one, of these points.
+/// An outcome whose front consists of these points, even if they are far from optimal.
 fn outcome(problem: &dyn Problem, points: Points, unmitigated: Vec<f64>) -> Outcome {
     let front = |points: Points| Front {
         values: problem.values(&points).unwrap(),
@@ -25,7 +25,7 @@ fn outcome(problem: &dyn Problem, points: Points, unmitigated: Vec<f64>) -> Outc
         unmitigated: front(Points::from_vec(problem.n_params(), unmitigated)),
         stop: StopReason::Converged,
         counters: Counters::default(),
-        certificates: Vec::new(),
+        proofs: Vec::new(),
         candidates: Points::default(),
     }
 }
@@ -36,8 +36,8 @@ fn random_points(n: usize, n_params: usize, seed: u64) -> Points {
     Points::from_vec(n_params, data.collect())
 }
 
-/// Polishes, and checks that each point comes from one that it dominates or equals, that none of
-/// the old ones is lost, that values are those of the points, and that the front is one.
+/// Polishes, and checks that each point dominates or equals the one it comes from, that no old
+/// point is lost, that the values belong to the points, and that no point dominates another.
 fn polished(problem: &dyn Problem, before: Outcome) -> Outcome {
     let old = before.front.clone();
     let after = polish(problem, before, &Polish::default(), &mut ()).unwrap();
@@ -62,15 +62,15 @@ fn check(problem: &dyn Problem, old: &Front, after: &Outcome) {
     };
     let (old, new) = (rows(old), rows(new));
     for a in &new {
-        // What counts as 0 may rise to 1e-14 of its value at the unmitigated model.
+        // Values that count as 0 may rise to 1e-14 of the value at the unmitigated model.
         assert!(
             old.iter().any(|b| covers(a, b, 1e-14)),
-            "{a:?} comes from nowhere"
+            "{a:?} does not cover any old point"
         );
         assert!(new.iter().all(|b| !dominates(b, a)), "{a:?} is dominated");
     }
     for b in &old {
-        // Below 1e-8 of the unmitigated model's value all count as 0.
+        // All values below 1e-8 of that of the unmitigated model count as 0.
         assert!(new.iter().any(|a| covers(a, b, 1e-8)), "{b:?} is lost");
     }
     assert!(new.iter().map(|v| v[0]).is_sorted());
@@ -82,9 +82,9 @@ fn check(problem: &dyn Problem, old: &Front, after: &Outcome) {
 }
 
 #[test]
-fn two_distances_end_between_their_centres() {
+fn two_distances_end_between_their_centers() {
     let problem = Quadratics {
-        centres: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
+        centers: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
         noise: 0.0,
     };
     let before = outcome(&problem, random_points(100, 3, 1), vec![0.0; 3]);
@@ -100,7 +100,7 @@ fn two_distances_end_between_their_centres() {
 #[test]
 fn three_distances_end_in_the_triangle() {
     let problem = Quadratics {
-        centres: vec![
+        centers: vec![
             vec![0.0; 4],
             vec![1.0, 0.0, 0.0, 0.0],
             vec![0.0, 1.0, 0.0, 0.0],
@@ -117,7 +117,7 @@ fn three_distances_end_in_the_triangle() {
 fn one_covariance() -> Bounded {
     Bounded {
         curvature: vec![1.0, 10.0, 100.0, 1e3, 1e4],
-        centre: vec![0.5, -1.0, 0.2, 0.1, 0.3],
+        center: vec![0.5, -1.0, 0.2, 0.1, 0.3],
         affine: vec![vec![(vec![1.0, 0.5, -2.0, 3.0, 20.0], -0.7)]],
     }
 }
@@ -126,13 +126,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// By Lagrange: with c* the covariance at the minimum of the loss, f₁ = (|c*| − |c|)²/(2 u·Q⁻¹u)
-/// on the front; also where c is 0, from which no gradient shows the way.
+/// By Lagrange multipliers: with c* the covariance at the minimum of the loss, f₁ = (|c*| −
+/// |c|)²/(2 u·Q⁻¹u) on the front, even at c = 0, where the gradient vanishes.
 #[test]
 fn one_covariance_ends_on_the_exact_front() {
     let problem = one_covariance();
     let (u, shift) = problem.affine[0][0].clone();
-    let largest = (shift + dot(&u, &problem.centre)).abs();
+    let largest = (shift + dot(&u, &problem.center)).abs();
     let inverse: Vec<f64> = u
         .iter()
         .zip(&problem.curvature)
@@ -148,7 +148,7 @@ fn one_covariance_ends_on_the_exact_front() {
             .for_each(|(x, u_j)| *x -= c * u_j / dot(&u, &u));
     }
     let fair = points.get(0).to_vec();
-    let before = outcome(&problem, points, problem.centre.clone());
+    let before = outcome(&problem, points, problem.center.clone());
     assert!(before.front.value(0)[1] < 1e-28, "{fair:?}");
     let scale = before.front.values.iter().copied().fold(0.0, f64::max);
     let after = polished(&problem, before);
@@ -174,8 +174,8 @@ fn one_covariance_ends_on_the_exact_front() {
     );
 }
 
-/// Several covariances in one objective: the gradients of loss and objective point against each
-/// other in the end.
+/// Several covariances in one objective: at the end, the gradients of loss and objective point in
+/// opposite directions.
 #[test]
 fn several_covariances_end_stationary() {
     let problem = Bounded {
@@ -186,13 +186,13 @@ fn several_covariances_end_stationary() {
         ]],
         ..one_covariance()
     };
-    let before = outcome(&problem, random_points(60, 5, 4), problem.centre.clone());
+    let before = outcome(&problem, random_points(60, 5, 4), problem.center.clone());
     let after = polished(&problem, before);
     let gradients = problem
         .gradients(&after.front.points, Batches::All)
         .unwrap();
     for i in 0..after.front.len() {
-        // Lengths by the curvature of the loss.
+        // Lengths are measured by the curvature of the loss.
         let scaled = |objective: usize| -> Vec<f64> {
             let gradient = gradients.get(objective, i).iter();
             gradient
@@ -203,7 +203,7 @@ fn several_covariances_end_stationary() {
         let (a, b) = (scaled(0), scaled(1));
         let along = (-dot(&a, &b) / dot(&b, &b)).max(0.0);
         let rest: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + along * b).collect();
-        // ½‖rest‖² is about what is left to gain.
+        // ½‖rest‖² is about the remaining possible gain.
         assert!(dot(&rest, &rest) < 1e-3, "{}", dot(&rest, &rest));
     }
     let rounds = after.counters.polished.unwrap().rounds;
@@ -222,7 +222,7 @@ fn a_front_that_is_not_convex_keeps_its_points() {
 }
 
 #[test]
-fn what_is_not_a_number_is_never_stepped_on() {
+fn steps_avoid_points_without_finite_values() {
     let before = outcome(&Cliff, random_points(50, 2, 6), vec![0.0; 2]);
     let finite: Vec<usize> = (0..50)
         .filter(|i| before.front.points.get(*i)[0] <= 0.6)
@@ -238,13 +238,13 @@ fn what_is_not_a_number_is_never_stepped_on() {
     );
 }
 
-/// Every solver, with covariances that are convex and that are not.
+/// Tests every solver, with convex and with nonconvex covariances.
 #[test]
-fn fronts_of_all_methods_get_better() {
+fn polishing_improves_fronts_of_all_solvers() {
     for kinds in [
-        vec![Kind::DisparateImpact],
-        vec![Kind::EqualOpportunity],
-        vec![Kind::DisparateImpact, Kind::EqualOpportunity],
+        vec![Condition::All],
+        vec![Condition::Positive],
+        vec![Condition::All, Condition::Positive],
     ] {
         let problem = fair_problem_of(&kinds);
         let settings = PfSmg {
@@ -272,7 +272,7 @@ fn fronts_of_all_methods_get_better() {
             assert!(after.counters.evaluations > spent.evaluations);
             let gradients = |c: &Counters| c.gradient_evaluations.iter().sum::<u64>();
             assert!(gradients(&after.counters) > gradients(&spent));
-            // A second time there is next to nothing left.
+            // A second polish gains almost nothing.
             let again = volume(&polished(&problem, after.clone()).front);
             assert!(again < volume(&after.front) * (1.0 + 1e-3), "{kinds:?}");
         }
@@ -280,7 +280,7 @@ fn fronts_of_all_methods_get_better() {
 }
 
 #[test]
-fn the_same_bytes_for_any_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let problem = fair_problem();
     let settings = PfSmg {
         most_steps: 20,
@@ -306,7 +306,7 @@ fn the_same_bytes_for_any_number_of_threads() {
     assert_eq!(one, run(8));
 }
 
-/// Stops after so many rounds, or by signal after so many questions.
+/// Stops after this many rounds, or once its signal has been checked this often.
 struct Stop {
     rounds: usize,
     questions: Option<usize>,
@@ -328,7 +328,7 @@ impl Observer for Stop {
 }
 
 #[test]
-fn a_stopped_polish_keeps_what_is_done() {
+fn a_stopped_polish_keeps_finished_work() {
     let problem = fair_problem();
     let settings = PfSmg {
         most_steps: 20,
@@ -357,9 +357,9 @@ fn a_stopped_polish_keeps_what_is_done() {
 }
 
 #[test]
-fn what_cannot_be_polished_is_refused() {
+fn unsuitable_fronts_and_settings_are_rejected() {
     let problem = one_covariance();
-    let before = outcome(&problem, random_points(3, 5, 7), problem.centre.clone());
+    let before = outcome(&problem, random_points(3, 5, 7), problem.center.clone());
     let run = |problem: &dyn Problem, settings: &Polish| {
         let error = polish(problem, before.clone(), settings, &mut ()).unwrap_err();
         error.to_string()
@@ -382,14 +382,14 @@ fn what_cannot_be_polished_is_refused() {
     ] {
         assert!(run(&problem, &settings).contains("it must be"));
     }
-    let none = outcome(&problem, Points::new(5), problem.centre.clone());
+    let none = outcome(&problem, Points::new(5), problem.center.clone());
     assert!(polished(&problem, none).front.is_empty());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// No objective of a point rises, whatever the problem.
+    /// No objective of a point rises, for any problem.
     #[test]
     fn no_objective_rises(
         seed in 0_u64..1_000_000,
@@ -401,12 +401,12 @@ proptest! {
         let mut vector = |scale: f64| -> Vec<f64> { (0..4).map(|_| scale * random.normal()).collect() };
         let problem = Bounded {
             curvature: vector(1.0).iter().map(|v| (2.0 * v).exp()).collect(),
-            centre: vector(1.0),
+            center: vector(1.0),
             affine: (1..m)
                 .map(|_| (0..roots).map(|_| (vector(10_f64.powf(scale)), vector(1.0)[0])).collect())
                 .collect(),
         };
-        let before = outcome(&problem, random_points(1, 4, seed), problem.centre.clone());
+        let before = outcome(&problem, random_points(1, 4, seed), problem.center.clone());
         let old = before.front.value(0).to_vec();
         let after = polished(&problem, before);
         let new = after.front.value(0);

@@ -1,16 +1,16 @@
-//! Every solver with predictors other than [`Linear`].
+//! Tests every solver with predictors other than [`Linear`].
 
 use std::ops::Range;
 
 use fairfront_core::{
-    Condition, ErrorRate, Kind, LANES, Lanes, Linear, LinearMap, LogLoss, Objective, Predictor,
-    Problem, RateParity, Rows, Schema,
+    Condition, ErrorRate, LANES, Lanes, Linear, LinearMap, LogLoss, Objective, Predictor, Problem,
+    RateParity, Rows, Schema,
 };
 use fairfront_solve::{AnySolver, EpsFair, Outcome, PfSmg, Suits, Trace, Weighted};
 
 use crate::table::Table;
 
-/// The same scores as [`Linear`], but not described as data: it has nothing but its features.
+/// The same scores as [`Linear`], but known only through its features.
 struct Wrapped;
 
 impl Predictor for Wrapped {
@@ -18,8 +18,8 @@ impl Predictor for Wrapped {
         Linear.n_params(schema)
     }
 
-    fn penalised(&self, schema: &Schema) -> Range<usize> {
-        Linear.penalised(schema)
+    fn penalized(&self, schema: &Schema) -> Range<usize> {
+        Linear.penalized(schema)
     }
 
     fn intercept(&self, schema: &Schema) -> Option<usize> {
@@ -51,7 +51,7 @@ impl LinearMap for Wrapped {
     }
 }
 
-/// φ = s · (c · z) + b with x = (c, s, b): not linear in x, and 0 is a saddle point.
+/// φ = s · (c · z) + b with x = (c, s, b): not linear in x, with a saddle point at 0.
 struct Scaled;
 
 impl Predictor for Scaled {
@@ -59,7 +59,7 @@ impl Predictor for Scaled {
         schema.n_features() + 2
     }
 
-    fn penalised(&self, schema: &Schema) -> Range<usize> {
+    fn penalized(&self, schema: &Schema) -> Range<usize> {
         0..schema.n_features() + 1
     }
 
@@ -107,7 +107,7 @@ fn covariances(table: &Table) -> Vec<Box<dyn Objective>> {
     let loss = LogLoss {
         lambda: table.lambda,
     };
-    let covariance = table.covariance(Kind::DisparateImpact, 0);
+    let covariance = table.covariance(Condition::All, 0);
     vec![Box::new(loss), Box::new(covariance)]
 }
 
@@ -126,7 +126,7 @@ fn solvers() -> [AnySolver; 4] {
         AnySolver::Weighted(Weighted {
             points: 20,
             sums: 8,
-            // In double precision, as the own predictor.
+            // Double precision, like the other predictor.
             tolerance: 1e-8,
             ..Weighted::default()
         }),
@@ -145,7 +145,7 @@ fn solve(solver: &AnySolver, problem: &dyn Problem) -> Outcome {
     solver.solve(problem, &mut ()).expect("a front")
 }
 
-/// The least fairness value of a front among models whose loss is at most this.
+/// The smallest fairness value of a front among models with at most this loss.
 fn fairest(outcome: &Outcome, most: f64) -> f64 {
     let values = outcome.front.values.chunks_exact(2);
     let good = values.filter(|v| v[0] <= most).map(|v| v[1]);
@@ -153,7 +153,7 @@ fn fairest(outcome: &Outcome, most: f64) -> f64 {
 }
 
 #[test]
-fn a_linear_predictor_of_the_callers_own_has_the_front_of_linear() {
+fn a_custom_linear_predictor_has_the_front_of_linear() {
     let table = table();
     for solver in solvers() {
         let of = |predictor: Box<dyn Predictor>| {
@@ -163,28 +163,28 @@ fn a_linear_predictor_of_the_callers_own_has_the_front_of_linear() {
         let name = solver.name();
         assert_eq!(own.front.len(), linear.front.len(), "{name}");
         for (a, b) in own.front.values.iter().zip(&linear.front.values) {
-            // Second derivatives are summed in another order.
+            // Second derivatives are summed in a different order.
             assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "{name}: {a} {b}");
         }
     }
-    // Exact fronts have proofs either way.
+    // Exact fronts have proofs with both predictors.
     let exact = &solvers()[0];
     let own = solve(
         exact,
         &table.problem_of(Box::new(Wrapped), covariances(&table)),
     );
     assert!(
-        own.certificates
+        own.proofs
             .iter()
             .all(|c| c.gap.is_some_and(|gap| gap < 1e-6))
     );
 }
 
 #[test]
-fn a_predictor_that_is_not_linear_has_a_front_that_is_as_good() {
+fn a_nonlinear_predictor_has_an_equally_good_front() {
     let table = table();
     let [trace, others @ ..] = solvers();
-    // Its scores are those of linear models, so that the exact front of these is a bound.
+    // Its scores are those of linear models, so the exact front of these is a bound.
     let exact = solve(&trace, &table.problem(covariances(&table)));
     let problem = table.problem_of(Box::new(Scaled), covariances(&table));
     assert!(!matches!(trace.suits(&problem), Suits::Best(_)));
@@ -192,14 +192,14 @@ fn a_predictor_that_is_not_linear_has_a_front_that_is_as_good() {
     for solver in others {
         let outcome = solve(&solver, &problem);
         let name = solver.name();
-        // The unmitigated model is found (its penalty differs a little), and most of the covariance is
-        // gone for a few percent of the loss.
+        // The solver finds the unmitigated model (its penalty differs slightly) and removes most of
+        // the covariance for a few percent of the loss.
         let loss = outcome.unmitigated.value(0)[0];
         assert!((loss - unmitigated[0]).abs() < 0.01, "{name}: {loss}");
         let most = 1.05 * unmitigated[0];
         assert!(fairest(&outcome, most) <= 0.3 * unmitigated[1], "{name}");
     }
-    // Rates as well.
+    // The same with rates.
     let rates = table.problem_of(Box::new(Scaled), rates(&table));
     for solver in [&solvers()[1], &solvers()[2]] {
         assert!(solve(solver, &rates).front.len() > 3, "{}", solver.name());

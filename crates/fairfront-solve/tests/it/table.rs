@@ -3,24 +3,24 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, BLOCK_ROWS, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Objective,
+    Attribute, BLOCK_ROWS, Condition, Covariance, Dataset, FairProblem, Linear, LogLoss, Objective,
     Predictor, Purpose, RowBlock, Schema, Stream, UNKNOWN_GROUP,
 };
 
-/// Rows with numeric features, a label, a group of each attribute and a weight.
+/// Rows with numeric features, a label, a group for each attribute and a weight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) features: Vec<Vec<f64>>,
     pub(crate) labels: Vec<f64>,
-    /// For each attribute the number of its groups and the group of every row.
+    /// For each attribute, the number of its groups and the group of every row.
     pub(crate) groups: Vec<(usize, Vec<u32>)>,
     pub(crate) weights: Vec<f64>,
     pub(crate) lambda: f64,
 }
 
 impl Table {
-    /// Random rows whose features lean towards their groups and whose labels lean towards their
-    /// features; some groups are unknown.
+    /// Random rows: features depend on groups, labels depend on features, and some groups are
+    /// unknown.
     pub(crate) fn random(seed: u64, n: usize, d: usize, n_groups: &[usize]) -> Self {
         let mut random = Stream::new(seed, Purpose::Synthetic, [5, 5]);
         let mut table = Self {
@@ -55,12 +55,12 @@ impl Table {
         self.groups.iter().enumerate().map(attribute).collect()
     }
 
-    /// The objective of one attribute, to be changed.
-    pub(crate) fn covariance(&self, kind: Kind, attribute: usize) -> Covariance {
-        Covariance::new(kind, attribute, &self.attributes()[attribute])
+    /// A covariance objective for one attribute, for further changes.
+    pub(crate) fn covariance(&self, given: Condition, attribute: usize) -> Covariance {
+        Covariance::new(given, attribute, &self.attributes()[attribute])
     }
 
-    /// The log loss and these objectives.
+    /// A problem with the log loss and these objectives.
     pub(crate) fn with(&self, covariances: Vec<Covariance>) -> FairProblem {
         let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss {
             lambda: self.lambda,
@@ -71,12 +71,12 @@ impl Table {
         self.problem(objectives)
     }
 
-    /// These objectives.
+    /// A problem with these objectives.
     pub(crate) fn problem(&self, objectives: Vec<Box<dyn Objective>>) -> FairProblem {
         self.problem_of(Box::new(Linear), objectives)
     }
 
-    /// These objectives of a predictor.
+    /// A problem with these objectives and a predictor.
     pub(crate) fn problem_of(
         &self,
         predictor: Box<dyn Predictor>,
@@ -110,9 +110,9 @@ impl Table {
         FairProblem::new(Arc::new(data.unwrap()), predictor, objectives).unwrap()
     }
 
-    /// The log loss and the disparate impact of every attribute.
+    /// The log loss and the score covariance of every attribute.
     pub(crate) fn impact(&self) -> FairProblem {
-        let of = |i: usize| self.covariance(Kind::DisparateImpact, i);
+        let of = |i: usize| self.covariance(Condition::All, i);
         self.with((0..self.groups.len()).map(of).collect())
     }
 }

@@ -1,7 +1,7 @@
-use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax, StopSignal};
+use fairfront_core::{Batches, Condition, Covariance, Points, Problem, SmoothMax, StopSignal};
 use fairfront_pareto::dominates;
 use fairfront_solve::{
-    AnySolver, EpsFair, Outcome, Setting, Settings, Solver, StopReason, Trace, certify,
+    AnySolver, EpsFair, Outcome, Setting, Settings, Solver, StopReason, Trace, prove,
 };
 
 use crate::analytic::{Bounded, Quadratics};
@@ -17,7 +17,7 @@ fn settings(points: usize) -> Trace {
     }
 }
 
-/// Solves, and checks what holds of every front.
+/// Solves, and checks properties of every front.
 fn solve(problem: &dyn Problem, settings: &Trace) -> Outcome {
     let outcome = settings.solve(problem, &mut ()).unwrap();
     check(problem, &outcome);
@@ -27,7 +27,7 @@ fn solve(problem: &dyn Problem, settings: &Trace) -> Outcome {
 fn check(problem: &dyn Problem, outcome: &Outcome) {
     let front = &outcome.front;
     assert!(!front.is_empty());
-    assert_eq!(outcome.certificates.len(), front.len());
+    assert_eq!(outcome.proofs.len(), front.len());
     assert_eq!(problem.values(&front.points).unwrap(), front.values);
     for i in 0..front.len() {
         assert!(front.value(i).iter().all(|v| v.is_finite()));
@@ -36,10 +36,10 @@ fn check(problem: &dyn Problem, outcome: &Outcome) {
     }
 }
 
-/// No gap is missing, and none is above this.
+/// Checks that no optimality gap is missing or above this.
 fn check_gaps(outcome: &Outcome, most: f64) {
-    for (i, certificate) in outcome.certificates.iter().enumerate() {
-        let gap = certificate.gap;
+    for (i, proof) in outcome.proofs.iter().enumerate() {
+        let gap = proof.gap;
         assert!(
             gap.is_some_and(|gap| (0.0..=most).contains(&gap)),
             "{i} of {}: {gap:?} at {:?}",
@@ -49,7 +49,8 @@ fn check_gaps(outcome: &Outcome, most: f64) {
     }
 }
 
-/// The largest distance of neighbours, with both objectives scaled by their ranges, over the mean.
+/// The largest distance between neighbors, with both objectives scaled by their ranges, over the
+/// mean.
 fn unevenness(outcome: &Outcome) -> f64 {
     let front = &outcome.front;
     let range = |k: usize| {
@@ -80,7 +81,7 @@ fn kkt_residual(problem: &dyn Problem, x: &[f64]) -> f64 {
 fn one_bound() -> Bounded {
     Bounded {
         curvature: vec![1.0, 10.0, 100.0, 1e3, 1e4],
-        centre: vec![0.5, -1.0, 0.2, 0.1, 0.3],
+        center: vec![0.5, -1.0, 0.2, 0.1, 0.3],
         affine: vec![vec![(vec![1.0, 0.5, -2.0, 3.0, 20.0], -0.7)]],
     }
 }
@@ -91,7 +92,7 @@ fn a_quadratic_loss_and_one_covariance() {
     let problem = one_bound();
     let (u, shift) = &problem.affine[0][0];
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let largest = (shift + dot(u, &problem.centre)).abs();
+    let largest = (shift + dot(u, &problem.center)).abs();
     let terms = u.iter().zip(&problem.curvature);
     let spread: f64 = terms.map(|(u, q)| u * u / q).sum();
     for points in [2, 3, 10, 1_000] {
@@ -114,7 +115,7 @@ fn a_quadratic_loss_and_one_covariance() {
     }
 }
 
-/// The fairest point is as fair as can be, however many points there are.
+/// The fairest point is optimal, regardless of the number of points.
 #[test]
 fn many_points_keep_the_fairest() {
     let outcome = solve(&one_bound(), &settings(3_000));
@@ -135,13 +136,13 @@ fn a_quadratic_loss_and_two_covariances_in_one() {
     let unit = |i: usize| (0..3).map(|j| f64::from(u8::from(i == j))).collect();
     let problem = Bounded {
         curvature: vec![1.0, 4.0, 2.0],
-        centre: vec![2.0, -1.0, 1.5],
+        center: vec![2.0, -1.0, 1.5],
         affine: vec![vec![(unit(0), 0.0), (unit(1), 0.0)]],
     };
     // With ν = s/(1 − s).
     let x = |s: f64, i: usize| {
         let q = problem.curvature[i] * (1.0 - s);
-        problem.centre[i] * q / (q + s)
+        problem.center[i] * q / (q + s)
     };
     let least = |square: f64| {
         let (mut low, mut high): (f64, f64) = (0.0, 1.0);
@@ -150,7 +151,7 @@ fn a_quadratic_loss_and_two_covariances_in_one() {
             let there = 0.5 * (x(middle, 0).powi(2) + x(middle, 1).powi(2));
             *(if there > square { &mut low } else { &mut high }) = middle;
         }
-        let of = |i: usize| 0.5 * problem.curvature[i] * (x(high, i) - problem.centre[i]).powi(2);
+        let of = |i: usize| 0.5 * problem.curvature[i] * (x(high, i) - problem.center[i]).powi(2);
         of(0) + of(1)
     };
     for points in [2, 3, 4, 10, 300] {
@@ -179,7 +180,7 @@ fn quadratic_losses_with_more_objectives() {
         let unit = |i: usize| (0..m).map(|j| f64::from(u8::from(i == j))).collect();
         let problem = Bounded {
             curvature: (0..m).map(|i| 1.0 + i as f64).collect(),
-            centre: (0..m).map(|i| 1.0 - 0.3 * i as f64).collect(),
+            center: (0..m).map(|i| 1.0 - 0.3 * i as f64).collect(),
             affine: (0..m - 1).map(|i| vec![(unit(i), 0.0)]).collect(),
         };
         for points in [2, 50, 200] {
@@ -194,7 +195,7 @@ fn quadratic_losses_with_more_objectives() {
             check_gaps(&outcome, 1e-10);
             for i in 0..points {
                 let values = outcome.front.value(i);
-                let of = |i: usize| problem.centre[i].abs() - values[i + 1].sqrt();
+                let of = |i: usize| problem.center[i].abs() - values[i + 1].sqrt();
                 let expected: f64 = (0..m - 1)
                     .map(|i| 0.5 * problem.curvature[i] * of(i).powi(2))
                     .sum();
@@ -219,13 +220,13 @@ fn one_objective_is_one_point() {
     check_gaps(&outcome, 1e-12);
 }
 
-/// Both ends are exact, gaps are small, the number of points is the one asked for.
+/// Both ends are exact, gaps are small, and the number of points is as requested.
 fn check_curve(problem: &dyn Problem, points: usize) -> Outcome {
     let outcome = solve(problem, &settings(points));
     let front = &outcome.front;
     assert_eq!(outcome.stop, StopReason::Complete);
     assert_eq!(front.len(), points);
-    // Points are refined until this is proven; most are far nearer.
+    // Points are refined until this is proven; most are far closer.
     check_gaps(&outcome, 1e-6 * std::f64::consts::LN_2);
     let first = (front.value(0)[0] - outcome.unmitigated.values[0]).abs();
     assert!(first < 1e-14, "{first:e}");
@@ -247,7 +248,7 @@ fn curves_of_the_log_loss() {
         let lse = table.with(vec![Covariance {
             smooth_max: SmoothMax::LogSumExp,
             beta: 30.0,
-            ..table.covariance(Kind::DisparateImpact, 0)
+            ..table.covariance(Condition::All, 0)
         }]);
         check_curve(&lse, 50);
         let heavy = Table {
@@ -261,13 +262,13 @@ fn curves_of_the_log_loss() {
 #[test]
 fn odd_tables() {
     let table = Table::random(2, 200, 3, &[2]);
-    // The same feature twice, and one that is the sum of two.
+    // A duplicated feature, and one that is the sum of two others.
     let mut doubled = table.clone();
     for z in &mut doubled.features {
         z.extend([z[0], z[0] + z[1]]);
     }
     check_curve(&doubled.impact(), 50);
-    // One feature: the fairest model does not use it.
+    // With a single feature, the fairest model does not use it.
     let mut narrow = table.clone();
     narrow.features.iter_mut().for_each(|z| z.truncate(1));
     let outcome = check_curve(&narrow.impact(), 50);
@@ -275,7 +276,7 @@ fn odd_tables() {
     assert!(last[0].abs() < 1e-12, "{last:?}");
     narrow.groups = Table::random(2, 200, 3, &[4]).groups;
     check_curve(&narrow.impact(), 50);
-    // Labels that a feature tells apart.
+    // A feature separates the labels.
     let mut separable = table.clone();
     for (y, z) in separable.labels.iter_mut().zip(&separable.features) {
         *y = if z[0] + z[1] > 0.3 { 1.0 } else { -1.0 };
@@ -285,14 +286,14 @@ fn odd_tables() {
     let mut same = table.clone();
     same.groups[0].1 = same.labels.iter().map(|y| u32::from(*y > 0.0)).collect();
     check_curve(&same.impact(), 50);
-    // Some rows do not count.
+    // Some rows have weight 0.
     let mut none = table.clone();
     none.weights.iter_mut().step_by(3).for_each(|w| *w = 0.0);
     check_curve(&none.impact(), 50);
 }
 
-/// Every row once in each group: nothing is to be traded. Features are of few bits, so that the
-/// covariances are 0 and not what rounding makes of that.
+/// Every row occurs once in each group, so there is nothing to trade off. Features have few bits,
+/// so that the covariances are exactly 0, without rounding.
 #[test]
 fn an_attribute_uncorrelated_with_everything() {
     for k in [2, 4] {
@@ -315,7 +316,7 @@ fn an_attribute_uncorrelated_with_everything() {
     }
 }
 
-/// Without a penalty nothing is proven, but the front is found.
+/// Without a penalty, nothing is proven, but the front is found.
 #[test]
 fn no_penalty() {
     for n_groups in [2, 3] {
@@ -332,7 +333,7 @@ fn no_penalty() {
             let last = outcome.front.value(40)[1];
             assert!(last < 1e-18, "{n_groups} groups: {last:e}");
             for i in 1..40 {
-                // Of equal features the sum of the coefficients counts.
+                // For equal features, only the sum of the coefficients counts.
                 let mut x = outcome.front.points.get(i).to_vec();
                 if number == 1 {
                     x[1] += x.remove(3);
@@ -342,7 +343,7 @@ fn no_penalty() {
                 assert!(over.abs() < 1e-11, "{n_groups} groups: {over:e}");
             }
         }
-        // No finite model is the best.
+        // The best model is not finite.
         let mut separable = table;
         for (y, z) in separable.labels.iter_mut().zip(&separable.features) {
             *y = if z[0] + z[1] > 0.3 { 1.0 } else { -1.0 };
@@ -354,7 +355,7 @@ fn no_penalty() {
     }
 }
 
-/// Beyond the limit of Boltzmann's maximum nothing is proven; below it everything is.
+/// Beyond the limit of Boltzmann's maximum, nothing is proven; below it, everything is.
 #[test]
 fn large_covariances() {
     let mut table = Table::random(5, 300, 3, &[3]);
@@ -371,13 +372,10 @@ fn large_covariances() {
     let outcome = solve(&problem, &settings(60));
     assert!(outcome.unmitigated.values[1] > limit);
     let mut proven = 0;
-    for (i, certificate) in outcome.certificates.iter().enumerate() {
-        assert_eq!(
-            certificate.gap.is_some(),
-            outcome.front.value(i)[1] <= limit
-        );
-        assert!(certificate.gap.is_none_or(|gap| gap < 1e-6));
-        proven += usize::from(certificate.gap.is_some());
+    for (i, proof) in outcome.proofs.iter().enumerate() {
+        assert_eq!(proof.gap.is_some(), outcome.front.value(i)[1] <= limit);
+        assert!(proof.gap.is_none_or(|gap| gap < 1e-6));
+        proven += usize::from(proof.gap.is_some());
     }
     assert!(proven > 0 && proven < outcome.front.len());
     for x in outcome.front.points.iter().skip(1).take(50) {
@@ -386,9 +384,9 @@ fn large_covariances() {
     }
 }
 
-/// No point of EPS-fair's or of weighted sums is better than the curve, and theirs are on it.
+/// EPS-fair and weighted sums find no point better than the curve, and their points are on it.
 #[test]
-fn others_find_the_same() {
+fn other_solvers_find_the_same_front() {
     for n_groups in [2, 3] {
         let problem = Table::random(7, 300, 3, &[n_groups]).impact();
         let exact = solve(&problem, &settings(2_000)).front;
@@ -415,11 +413,11 @@ fn others_find_the_same() {
                 "{loss} is better than {expected}"
             );
             if n_groups == 2 {
-                // With one covariance both ask for the same.
+                // With one covariance, both solve the same problem.
                 assert!((loss - expected).abs() < off + 1e-6);
             }
         }
-        // f1 + w f2 by plain descent with Newton's steps on f1.
+        // f1 + w f2 by plain descent with Newton steps of f1.
         for weight in [0.1, 1.0, 10.0] {
             let mut x = problem
                 .loss()
@@ -479,7 +477,7 @@ fn surfaces_of_the_log_loss() {
             assert_eq!(outcome.counters.subproblems.unwrap().failed, 0);
         }
     }
-    // The same attribute twice: its objectives agree, and the surface is a curve.
+    // The same attribute twice: its objectives agree, so the surface is a curve.
     let twice = Table {
         groups: vec![table.groups[0].clone(), table.groups[0].clone()],
         ..table
@@ -493,7 +491,7 @@ fn surfaces_of_the_log_loss() {
 }
 
 #[test]
-fn the_same_bytes_for_any_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let table = Table::random(9, 1_500, 3, &[3]);
     let errors = fair_problem();
     let problems: [(&dyn Problem, usize); 2] = [(&table.impact(), 300), (&errors, 8)];
@@ -513,7 +511,7 @@ fn the_same_bytes_for_any_number_of_threads() {
                 bits(outcome.front.points.as_slice()),
                 bits(&outcome.front.values),
                 outcome.counters,
-                outcome.certificates,
+                outcome.proofs,
             )
         };
         let one = run(1);
@@ -523,7 +521,7 @@ fn the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_done_is_kept() {
+fn a_stop_keeps_finished_work() {
     let one = Table::random(10, 300, 3, &[2]).impact();
     let several = Table::random(10, 300, 3, &[3]).impact();
     let surface = Table::random(10, 300, 3, &[2, 3]).impact();
@@ -559,23 +557,23 @@ fn what_is_done_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn unsuitable_problems_are_rejected() {
     let refused = |problem: &dyn Problem| {
         let error = Trace::default().solve(problem, &mut ()).unwrap_err();
         error.to_string()
     };
     let pair = Quadratics {
-        centres: vec![vec![0.0], vec![1.0]],
+        centers: vec![vec![0.0], vec![1.0]],
         noise: 0.0,
     };
     let error = refused(&pair);
     assert!(
-        error.contains("objective 2 is made of no covariances"),
+        error.contains("objective 2 is not made of covariances"),
         "{error}"
     );
     let many = Bounded {
         curvature: vec![1.0; 9],
-        centre: vec![1.0; 9],
+        center: vec![1.0; 9],
         affine: vec![vec![(vec![1.0; 9], 0.0)]; 8],
     };
     let error = refused(&many);
@@ -583,7 +581,7 @@ fn what_cannot_be_followed_is_refused() {
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_rejected() {
     let refused = |change: fn(&mut Trace)| {
         let mut settings = Trace::default();
         change(&mut settings);
@@ -591,7 +589,7 @@ fn wrong_settings_are_refused() {
     };
     assert_eq!(
         refused(|s| s.points = 1),
-        "points is 1; it must be at least 2 and at most 10,000,000"
+        "models is 1; it must be at least 2 and at most 10,000,000"
     );
     assert!(refused(|s| s.points = usize::MAX).contains("at most 10,000,000"));
     assert!(refused(|s| s.tolerance = 0.0).contains("tolerance is 0"));
@@ -620,12 +618,9 @@ fn without_proofs_points_are_within_the_tolerance() {
         };
         let outcome = settings.solve(&problem, &mut ()).unwrap();
         assert_eq!(outcome.stop, StopReason::Complete);
-        assert!(outcome.certificates.is_empty() && outcome.front.len() > 10);
-        for certificate in certify(&problem, &outcome.front).unwrap() {
-            assert!(
-                certificate.gap.is_some_and(|gap| gap < 1e-5),
-                "{certificate:?}"
-            );
+        assert!(outcome.proofs.is_empty() && outcome.front.len() > 10);
+        for proof in prove(&problem, &outcome.front).unwrap() {
+            assert!(proof.gap.is_some_and(|gap| gap < 1e-5), "{proof:?}");
         }
     }
 }

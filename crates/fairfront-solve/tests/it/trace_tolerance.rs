@@ -1,12 +1,12 @@
-//! How far above the front the points of a followed curve are.
+//! Tests how far the points of a followed curve are above the front.
 
 use fairfront_core::Problem;
 use fairfront_solve::{Solver, Trace};
 
 use crate::table::Table;
 
-/// The least loss at the other objective's value at x, by Newton's method for both equations
-/// ∇f₁ + ν∇f₂ = 0 and f₂ = its value, from x, which is near.
+/// The smallest loss at the other objective's value at x, by Newton's method for both equations,
+/// ∇f₁ + ν∇f₂ = 0 and f₂ = its value, from x, which is close.
 pub(crate) fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
     let n = x.len();
     let expand = |x: &[f64]| {
@@ -79,7 +79,7 @@ pub(crate) fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
     loss.value
 }
 
-/// What a point's loss is above the front is as small as the settings say.
+/// The loss of a point is above the front by at most the tolerance.
 #[test]
 fn the_tolerance_is_kept() {
     for (n_groups, d) in [(2, 3), (3, 3), (5, 6), (5, 2)] {
@@ -108,10 +108,10 @@ fn the_tolerance_is_kept() {
     }
 }
 
-/// On other tables a few points with several covariances may be above the front by more than the
-/// tolerance, some tens of times it: an estimate is not a bound. Their certificates say by how much.
+/// On other tables, a few points with several covariances may exceed the tolerance by a factor of
+/// some tens, because an estimate is not a bound. Their proofs show by how much.
 #[test]
-fn on_other_tables_the_tolerance_is_nearly_kept() {
+fn the_tolerance_is_nearly_kept_on_other_tables() {
     let tolerance = Trace::default().tolerance * std::f64::consts::LN_2;
     for seed in 100..110 {
         let problem = Table::random(seed, 300, 5, &[4]).impact();

@@ -1,8 +1,8 @@
-//! Updates: what was known is kept, what has changed is found, and nothing starts from scratch.
+//! Updates keep known points, find changes, and do not start from scratch.
 
 use fairfront_core::{
-    Condition, ErrorRate, FairProblem, GroupRisk, Kind, MutualInformation, Objective, Points,
-    Problem, RateParity, Risk,
+    Condition, ErrorRate, FairProblem, GroupRisk, MutualInformation, Objective, Points, Problem,
+    RateParity, Risk,
 };
 use fairfront_pareto::{Values, dominates, hypervolume};
 use fairfront_solve::{AnySolver, EpsFair, Outcome, PfSmg, StopReason, Trace, Weighted};
@@ -38,7 +38,7 @@ fn eps_fair() -> AnySolver {
     })
 }
 
-/// All solvers of covariances.
+/// All solvers that handle covariances.
 fn solvers() -> [AnySolver; 4] {
     [weighted(), pf_smg(), trace(60), eps_fair()]
 }
@@ -53,14 +53,14 @@ fn first(table: &Table, n: usize) -> Table {
     first
 }
 
-/// A front as it is handed on: the unmitigated model first.
-fn handed_on(outcome: &Outcome) -> Points {
+/// The points of a front as passed to an update, with the unmitigated model first.
+fn passed_on(outcome: &Outcome) -> Points {
     let mut points = outcome.unmitigated.points.clone();
     outcome.front.points.iter().for_each(|x| points.push(x));
     points
 }
 
-/// Updates, and checks what holds of every update.
+/// Updates, and checks properties of every update.
 fn update(solver: &AnySolver, problem: &dyn Problem, current: &Points) -> Outcome {
     let outcome = solver.update(problem, current, 1, &mut ()).unwrap();
     check(solver, problem, current, &outcome);
@@ -72,14 +72,14 @@ fn check(solver: &AnySolver, problem: &dyn Problem, current: &Points, outcome: &
     assert!((1..=solver.points()).contains(&front.len()));
     let values = problem.values(&front.points).unwrap();
     for (found, expected) in front.values.iter().zip(&values) {
-        // Where there is nothing to trade, rounding is 0.
+        // If there is nothing to trade off, rounding becomes 0.
         assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()));
     }
     for i in 0..front.len() {
         assert!(i == 0 || front.value(i - 1)[0] <= front.value(i)[0]);
         assert!((0..front.len()).all(|j| !dominates(front.value(j), front.value(i))));
     }
-    // Nothing that was known is lost, but for what is no number now.
+    // No known point is lost, except those that are not finite any more.
     let m = problem.n_objectives();
     let known = problem.values(current).unwrap();
     let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
@@ -102,7 +102,7 @@ fn check(solver: &AnySolver, problem: &dyn Problem, current: &Points, outcome: &
     assert!(outcome.unmitigated.values[0] <= least(&all) + 1e-9 * least(&all).abs());
 }
 
-/// A corner a tenth beyond the worst values of some points.
+/// A reference point a tenth of the range beyond the worst values of some points.
 fn corner(values: &[f64], m: usize) -> Vec<f64> {
     let of = |i: usize| values.iter().skip(i).step_by(m).copied();
     let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -116,10 +116,10 @@ fn volume(values: &[f64], corner: &[f64]) -> f64 {
     hypervolume(Values::new(values, corner.len()).unwrap(), corner).unwrap()
 }
 
-/// How much of what a full solve finds an update finds, in the corner a tenth beyond the former's
-/// front.
+/// The hypervolume of an update as a share of that of a full solve, with a reference point a tenth
+/// beyond the front of the full solve.
 fn share_of_full(solver: &AnySolver, before: &dyn Problem, now: &dyn Problem) -> f64 {
-    let current = handed_on(&solver.solve(before, &mut ()).unwrap());
+    let current = passed_on(&solver.solve(before, &mut ()).unwrap());
     let updated = update(solver, now, &current);
     let full = solver.solve(now, &mut ()).unwrap();
     let corner = corner(&full.front.values, now.n_objectives());
@@ -129,16 +129,16 @@ fn share_of_full(solver: &AnySolver, before: &dyn Problem, now: &dyn Problem) ->
 fn one_bound(shift: f64) -> Bounded {
     Bounded {
         curvature: vec![1.0, 10.0, 100.0],
-        centre: vec![0.5, -1.0, 0.2],
+        center: vec![0.5, -1.0, 0.2],
         affine: vec![vec![(vec![1.0, 0.5, -2.0], shift)]],
     }
 }
 
-/// By Lagrange, as everywhere: f₁ = (c(a) − c)²/(2 u·Q⁻¹u) where the covariance is c.
+/// By Lagrange multipliers: f₁ = (c(a) − c)²/(2 u·Q⁻¹u) where the covariance is c.
 fn off_the_curve(problem: &Bounded, outcome: &Outcome) -> f64 {
     let (u, shift) = &problem.affine[0][0];
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let largest = (shift + dot(u, &problem.centre)).abs();
+    let largest = (shift + dot(u, &problem.center)).abs();
     let terms = u.iter().zip(&problem.curvature);
     let spread: f64 = terms.map(|(u, q)| u * u / q).sum();
     let values = outcome.front.values.chunks_exact(2);
@@ -147,36 +147,36 @@ fn off_the_curve(problem: &Bounded, outcome: &Outcome) -> f64 {
 }
 
 #[test]
-fn from_the_front_an_update_stays_on_it() {
+fn an_update_from_the_front_stays_on_it() {
     let problem = one_bound(-0.7);
     for (solver, tolerance) in [(trace(40), 1e-10), (eps_fair(), 1e-8), (weighted(), 1e-5)] {
-        let mut current = handed_on(&trace(40).solve(&problem, &mut ()).unwrap());
+        let mut current = passed_on(&trace(40).solve(&problem, &mut ()).unwrap());
         for _ in 0..3 {
             let outcome = update(&solver, &problem, &current);
             let off = off_the_curve(&problem, &outcome);
             assert!(off < tolerance, "{}: {off:e}", solver.name());
             assert!(outcome.unmitigated.values[0] < 1e-12);
-            current = handed_on(&outcome);
+            current = passed_on(&outcome);
         }
     }
 }
 
 #[test]
 fn the_exact_front_stays_exact_and_keeps_its_points() {
-    let mut current = handed_on(&trace(40).solve(&one_bound(-0.7), &mut ()).unwrap());
+    let mut current = passed_on(&trace(40).solve(&one_bound(-0.7), &mut ()).unwrap());
     for shift in [-0.6, 1.4, -1.2] {
         let problem = one_bound(shift);
         let outcome = update(&trace(40), &problem, &current);
         assert_eq!(outcome.front.len(), 40);
-        assert_eq!(outcome.certificates.len(), 40);
-        assert!(outcome.certificates.iter().all(|c| c.gap.unwrap() < 1e-9));
+        assert_eq!(outcome.proofs.len(), 40);
+        assert!(outcome.proofs.iter().all(|c| c.gap.unwrap() < 1e-9));
         assert!(off_the_curve(&problem, &outcome) < 1e-10);
-        current = handed_on(&outcome);
+        current = passed_on(&outcome);
     }
 }
 
 #[test]
-fn after_a_change_covariances_are_as_good_as_solved_anew() {
+fn updates_of_covariances_match_full_solves() {
     let table = Table::random(4, 2_000, 4, &[2]);
     let (before, now) = (first(&table, 1_200).impact(), table.impact());
     for (solver, least) in solvers().iter().zip([0.99, 0.99, 1.0 - 1e-6, 0.99]) {
@@ -186,20 +186,20 @@ fn after_a_change_covariances_are_as_good_as_solved_anew() {
 }
 
 #[test]
-fn surfaces_are_as_good_as_solved_anew() {
+fn updates_of_surfaces_match_full_solves() {
     let table = Table::random(5, 1_500, 4, &[2, 3]);
     let (before, now) = (first(&table, 1_000).impact(), table.impact());
     for (solver, least) in solvers().iter().zip([0.97, 0.97, 0.99, 0.95]) {
         let share = share_of_full(solver, &before, &now);
         assert!(share >= least, "{}: {share}", solver.name());
     }
-    // Point by point as exact as a front that is solved anew.
-    let current = handed_on(&trace(60).solve(&before, &mut ()).unwrap());
+    // Each point is as exact as on a front solved from scratch.
+    let current = passed_on(&trace(60).solve(&before, &mut ()).unwrap());
     let outcome = update(&trace(60), &now, &current);
-    assert_eq!(outcome.certificates.len(), outcome.front.len());
+    assert_eq!(outcome.proofs.len(), outcome.front.len());
     assert!(outcome.front.len() >= 50, "{}", outcome.front.len());
-    for certificate in &outcome.certificates {
-        assert!(certificate.gap.unwrap() < 1e-7, "{certificate:?}");
+    for proof in &outcome.proofs {
+        assert!(proof.gap.unwrap() < 1e-7, "{proof:?}");
     }
 }
 
@@ -220,7 +220,7 @@ fn not_convex(table: &Table) -> Vec<FairProblem> {
 }
 
 #[test]
-fn after_a_change_rates_are_nearly_as_good_as_solved_anew() {
+fn updates_of_rates_nearly_match_full_solves() {
     let table = Table::random(6, 2_000, 4, &[2]);
     let before = not_convex(&first(&table, 1_400));
     for (i, (before, now)) in before.iter().zip(&not_convex(&table)).enumerate() {
@@ -235,7 +235,7 @@ fn after_a_change_rates_are_nearly_as_good_as_solved_anew() {
 fn a_pair_whose_front_is_not_convex() {
     let problem = Fonseca { n: 4 };
     for solver in [pf_smg(), weighted()] {
-        let current = handed_on(&solver.solve(&problem, &mut ()).unwrap());
+        let current = passed_on(&solver.solve(&problem, &mut ()).unwrap());
         let outcome = update(&solver, &problem, &current);
         let values = problem.values(&current).unwrap();
         let corner = [1.0, 1.0];
@@ -246,9 +246,9 @@ fn a_pair_whose_front_is_not_convex() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is handed over, what comes back covers at least as much.
+    /// For any current points, the updated front covers at least as much.
     #[test]
-    fn no_update_is_worse_than_what_was_known(
+    fn no_update_is_worse_than_the_current_points(
         raw in prop::collection::vec(-2.0..2.0_f64, 4..60),
         solver in 0_usize..3,
         seed in 0_u64..100,
@@ -265,12 +265,13 @@ proptest! {
         let values = problem.values(&current).unwrap();
         let corner = corner(&values, 2);
         let (old, new) = (volume(&values, &corner), volume(&outcome.front.values, &corner));
-        prop_assert!(new >= old * (1.0 - 1e-9), "{} before {}", old, new);
+        prop_assert!(new >= old * (1.0 - 1e-9), "{} before, {} after", old, new);
     }
 
-    /// An exact front is at most the steps between its points worse than any other of the same size.
+    /// An exact front is worse than any other of the same size by at most the steps between its
+    /// points.
     #[test]
-    fn an_exact_front_is_not_worse_than_what_was_known(
+    fn an_exact_front_is_not_worse_than_the_current_points(
         raw in prop::collection::vec(-2.0..2.0_f64, 4..60),
         seed in 0_u64..100,
     ) {
@@ -281,16 +282,16 @@ proptest! {
         let values = problem.values(&current).unwrap();
         let corner = corner(&[values.clone(), outcome.front.values.clone()].concat(), 2);
         let (old, new) = (volume(&values, &corner), volume(&outcome.front.values, &corner));
-        prop_assert!(new >= old * (1.0 - 1e-2), "{} before {}", old, new);
+        prop_assert!(new >= old * (1.0 - 1e-2), "{} before, {} after", old, new);
     }
 }
 
 #[test]
-fn the_number_of_threads_does_not_matter_but_the_round_does() {
+fn results_depend_on_the_round_but_not_on_the_number_of_threads() {
     let table = Table::random(7, 3_000, 3, &[2, 3]);
     let (before, now) = (first(&table, 2_000).impact(), table.impact());
     for solver in solvers() {
-        let current = handed_on(&solver.solve(&before, &mut ()).unwrap());
+        let current = passed_on(&solver.solve(&before, &mut ()).unwrap());
         let run = |threads: usize, round: u64| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -311,15 +312,15 @@ fn the_number_of_threads_does_not_matter_but_the_round_does() {
 }
 
 #[test]
-fn an_observer_can_stop_it_and_keeps_what_is_known() {
+fn an_observer_can_stop_an_update_and_known_points_are_kept() {
     let table = Table::random(8, 1_500, 3, &[2, 2]);
     let (before, now) = (first(&table, 1_000).impact(), table.impact());
     for solver in solvers() {
-        let current = handed_on(&solver.solve(&before, &mut ()).unwrap());
+        let current = passed_on(&solver.solve(&before, &mut ()).unwrap());
         for (rounds, asks) in [(1, usize::MAX), (usize::MAX, 2), (usize::MAX, 0)] {
             let mut observer = Impatient::new(rounds, asks);
             let outcome = solver.update(&now, &current, 1, &mut observer).unwrap();
-            // Runs of steps end at a signal; the run itself when its observer says so.
+            // Restarts of PF-SMG end at a signal; the solver ends when its observer stops it.
             if rounds == 1 || !matches!(solver, AnySolver::PfSmg(_)) {
                 assert_eq!(outcome.stop, StopReason::Stopped, "{}", solver.name());
             }
@@ -330,7 +331,7 @@ fn an_observer_can_stop_it_and_keeps_what_is_known() {
                 volume(&values, &corner),
                 volume(&outcome.front.values, &corner),
             );
-            // As many points as were asked for may be fewer than are nondominated.
+            // The requested number of points may be smaller than the number of nondominated points.
             assert!(new > 0.98 * old, "{}: {new} after {old}", solver.name());
         }
     }
@@ -355,13 +356,13 @@ fn one_point_and_copies_of_it_are_enough() {
 }
 
 #[test]
-fn what_is_no_number_now_is_left_out() {
+fn points_that_are_not_finite_any_more_are_dropped() {
     let current = Points::from_vec(2, vec![0.5, 0.1, 0.9, 0.0, 0.2, 0.3, f64::NAN, 0.0]);
     for solver in [weighted(), pf_smg()] {
         let outcome = update(&solver, &Cliff, &current);
         assert!(outcome.counters.non_finite >= 2);
         assert!(outcome.candidates.iter().all(|x| x[0] <= 0.6));
-        // With nothing left there is still the problem itself.
+        // Without any usable points, the solver starts from scratch.
         let none = Points::from_vec(2, vec![0.9, 0.0, f64::NAN, 0.0]);
         let outcome = update(&solver, &Cliff, &none);
         assert!(!outcome.front.is_empty());
@@ -374,9 +375,9 @@ fn what_is_no_number_now_is_left_out() {
     }
 }
 
-/// Every row stands in both groups alike.
+/// Every row occurs in both groups.
 #[test]
-fn where_nothing_is_to_be_traded_the_unmitigated_model_is_the_front() {
+fn the_unmitigated_model_is_the_front_if_nothing_can_be_traded() {
     let mut table = Table::random(12, 300, 3, &[2]);
     for row in (0..300).step_by(2) {
         table.features[row + 1] = table.features[row].clone();
@@ -400,7 +401,7 @@ fn new_parameters_start_at_zero_and_are_used() {
     let mut narrow = table.clone();
     narrow.features.iter_mut().for_each(|z| z.truncate(3));
     for solver in solvers() {
-        let before = handed_on(&solver.solve(&narrow.impact(), &mut ()).unwrap());
+        let before = passed_on(&solver.solve(&narrow.impact(), &mut ()).unwrap());
         let mut current = Points::new(5);
         for x in before.iter() {
             current.push(&[&x[..3], &[0.0], &x[3..]].concat());
@@ -415,7 +416,7 @@ fn new_parameters_start_at_zero_and_are_used() {
 }
 
 #[test]
-fn very_many_parameters_are_no_obstacle() {
+fn very_many_parameters_are_possible() {
     let table = Table::random(11, 30, 1_001, &[2]);
     let problem = table.impact();
     let current = Points::from_vec(1_002, vec![0.0; 1_002]);
@@ -430,9 +431,9 @@ fn very_many_parameters_are_no_obstacle() {
 }
 
 #[test]
-fn three_centres_that_have_moved() {
+fn three_centers_that_have_moved() {
     let at = |shift: f64| Quadratics {
-        centres: vec![vec![shift, 0.0], vec![1.0, shift], vec![0.0, 1.0 - shift]],
+        centers: vec![vec![shift, 0.0], vec![1.0, shift], vec![0.0, 1.0 - shift]],
         noise: 0.5,
     };
     let share = share_of_full(&pf_smg(), &at(0.0), &at(0.1));
@@ -440,7 +441,7 @@ fn three_centres_that_have_moved() {
 }
 
 #[test]
-fn points_of_another_problem_are_refused() {
+fn points_of_another_problem_are_rejected() {
     let problem = one_bound(-0.7);
     for current in [Points::new(3), Points::from_vec(2, vec![0.0; 4])] {
         for solver in solvers() {
@@ -454,7 +455,7 @@ fn points_of_another_problem_are_refused() {
     let outcome = update(&trace(5), &rates, &current);
     assert_eq!(outcome.front.len(), 1);
     let opportunity = Table::random(1, 400, 2, &[2]);
-    let opportunity = opportunity.with(vec![opportunity.covariance(Kind::EqualOpportunity, 0)]);
+    let opportunity = opportunity.with(vec![opportunity.covariance(Condition::Positive, 0)]);
     let outcome = update(&trace(5), &opportunity, &current);
     assert!(outcome.front.len() > 1);
 }

@@ -1,20 +1,20 @@
-//! Weighted sums: closed forms, temperatures, starts, and what a front promises.
+//! Weighted sums: closed forms, temperatures, starts, and properties of their fronts.
 
 use fairfront_core::{
     Condition, ErrorRate, FairProblem, GroupRisk, Objective, Points, Problem, RateParity, Risk,
 };
 use fairfront_pareto::{Values, hypervolume, nondominated};
-use fairfront_solve::{Outcome, Setting, Settings, Solver, StopReason, Trace, Weighted, certify};
+use fairfront_solve::{Outcome, Setting, Settings, Solver, StopReason, Trace, Weighted, prove};
 
 use crate::analytic::Quadratics;
 use crate::observer::Impatient;
 use crate::table::Table;
 
-/// Smooth errors and the gap of selection rates.
+/// Smooth errors and the difference between selection rates.
 fn rates(table: &Table) -> FairProblem {
     let loss = Box::new(ErrorRate::default());
-    let gap = RateParity::new(Condition::All, 0, &table.attributes()[0]);
-    table.problem(vec![loss, Box::new(gap)])
+    let difference = RateParity::new(Condition::All, 0, &table.attributes()[0]);
+    table.problem(vec![loss, Box::new(difference)])
 }
 
 fn checked(problem: &dyn Problem, outcome: &Outcome) {
@@ -25,12 +25,12 @@ fn checked(problem: &dyn Problem, outcome: &Outcome) {
     assert!(front.points.iter().all(on_front));
 }
 
-/// The minimum of a weighted sum of squared distances is the weighted mean of the centres.
+/// The minimum of a weighted sum of squared distances is the weighted mean of the centers.
 #[test]
 fn sums_of_quadratics_end_at_weighted_means() {
-    let centres = vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 2.0]];
+    let centers = vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 2.0]];
     let problem = Quadratics {
-        centres: centres.clone(),
+        centers: centers.clone(),
         noise: 0.0,
     };
     let settings = Weighted {
@@ -41,12 +41,12 @@ fn sums_of_quadratics_end_at_weighted_means() {
     let outcome = settings.solve(&problem, &mut ()).unwrap();
     checked(&problem, &outcome);
     assert_eq!(outcome.stop, StopReason::Complete);
-    // One start, and one stage because nothing can be softened.
+    // One start, and one stage, because nothing can be softened.
     assert_eq!(outcome.candidates.len(), 1 + 200);
-    for certificate in certify(&problem, &outcome.front).unwrap() {
-        assert!(certificate.residual < 1e-6, "{certificate:?}");
+    for proof in prove(&problem, &outcome.front).unwrap() {
+        assert!(proof.residual < 1e-6, "{proof:?}");
     }
-    // Inside the triangle of the centres, and all over it.
+    // Points lie inside the triangle of the centers, and cover it.
     let inside = |x: &[f64]| {
         let (a, b) = (x[0], x[1] / 2.0);
         a > -1e-6 && b > -1e-6 && a + b < 1.0 + 1e-6
@@ -64,8 +64,8 @@ fn sums_of_quadratics_end_at_weighted_means() {
     assert!(found > 0.9 * fine, "{found} of {fine}");
 }
 
-/// The log loss against the loss of the worse group: both convex, so that sums find all of the front
-/// and no start is needed.
+/// The log loss and the loss of the worse group are both convex, so sums find the whole front, and
+/// no start is needed.
 #[test]
 fn sums_of_convex_objectives_are_stationary() {
     let table = Table::random(3, 500, 3, &[2]);
@@ -79,13 +79,13 @@ fn sums_of_convex_objectives_are_stationary() {
     };
     let outcome = settings.solve(&problem, &mut ()).unwrap();
     checked(&problem, &outcome);
-    for certificate in certify(&problem, &outcome.front).unwrap() {
-        assert!(certificate.residual < 1e-4, "{certificate:?}");
+    for proof in prove(&problem, &outcome.front).unwrap() {
+        assert!(proof.residual < 1e-4, "{proof:?}");
     }
 }
 
-/// Starts are candidates, so that nothing that was known gets lost; what is found is better, and is
-/// judged at the objectives' own temperature.
+/// Starts are candidates, so no known point gets lost. The points found are better, at the
+/// objectives' own temperature.
 #[test]
 fn rates_get_better_than_the_covariances_they_start_from() {
     for seed in 0..4 {
@@ -116,13 +116,14 @@ fn rates_get_better_than_the_covariances_they_start_from() {
         let old = hypervolume(before, &reference).unwrap();
         let new = hypervolume(outcome.front.judged().unwrap(), &reference).unwrap();
         assert!(new > old, "seed {seed}: {new} after {old}");
-        // The model with the least loss is the unmitigated one.
+        // The model with the smallest loss is the unmitigated one.
         let least = outcome.front.value(0)[0];
         assert_eq!(outcome.unmitigated.value(0)[0], least);
     }
 }
 
-/// A high temperature is a problem of its own: with one stage, or no softening, there is one end a sum.
+/// A high temperature is a separate problem: with one stage, or without softening, there is one end
+/// per sum.
 #[test]
 fn temperatures_fall_in_stages() {
     let table = Table::random(9, 400, 3, &[3]);
@@ -140,7 +141,8 @@ fn temperatures_fall_in_stages() {
     };
     let (one, three) = (ends(1), ends(3));
     assert_eq!((one.len(), three.len()), (1 + 10, 1 + 3 * 10));
-    // The first stage of three minimises softer sums: lower than where one stage ended.
+    // The first of three stages minimizes softer sums, so its values are lower than those of one
+    // stage.
     let soft = problem.temperature().unwrap().softened(8.0).unwrap();
     let first = |points: &Points| {
         let first: Vec<usize> = (1..11).collect();
@@ -151,13 +153,13 @@ fn temperatures_fall_in_stages() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_matter() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let table = Table::random(5, 5_000, 3, &[2, 3]);
     let loss: Box<dyn Objective> = Box::new(ErrorRate::default());
-    let gap = |i: usize| -> Box<dyn Objective> {
+    let difference = |i: usize| -> Box<dyn Objective> {
         Box::new(RateParity::equalized_odds(i, &table.attributes()[i]))
     };
-    let problem = table.problem(vec![loss, gap(0), gap(1)]);
+    let problem = table.problem(vec![loss, difference(0), difference(1)]);
     let solve = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -171,7 +173,7 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn an_observer_can_stop_it_and_keeps_what_is_done() {
+fn an_observer_can_stop_the_solver_and_finished_work_is_kept() {
     let problem = rates(&Table::random(2, 600, 3, &[2]));
     for (rounds, asks) in [(1, usize::MAX), (40, usize::MAX), (usize::MAX, 3)] {
         let mut observer = Impatient::new(rounds, asks);
@@ -183,7 +185,7 @@ fn an_observer_can_stop_it_and_keeps_what_is_done() {
 }
 
 #[test]
-fn wrong_settings_are_refused() {
+fn invalid_settings_are_rejected() {
     let problem = rates(&Table::random(2, 60, 2, &[2]));
     let refused = |change: fn(&mut Weighted)| {
         let mut settings = Weighted::default();
@@ -191,7 +193,7 @@ fn wrong_settings_are_refused() {
         settings.solve(&problem, &mut ()).unwrap_err().to_string()
     };
     assert!(refused(|s| s.sums = 0).contains("sums"));
-    assert!(refused(|s| s.points = 0).contains("points"));
+    assert!(refused(|s| s.points = 0).contains("models"));
     assert!(refused(|s| s.stages = 101).contains("stages"));
     assert!(refused(|s| s.softening = 0.5).contains("softening"));
     assert!(refused(|s| s.softening = f64::NAN).contains("softening"));

@@ -1,9 +1,9 @@
-//! A front in memory against streams, against fits of all rows, and against itself.
+//! Compares a front in memory with streams, with fits of all rows, and with itself.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fairfront_data::{Column, Known, Notice, Prepared, Spec, SplitRule};
+use fairfront_data::{Column, Diagnostic, Known, Prepared, Spec, SplitRule};
 use fairfront_run::store::sums_of;
 use fairfront_run::{FitRequest, FrontTable, Keep, Penalty, RunFiles, SolverChoice, fit, read_run};
 use fairfront_solve::{AnySolver, Progress, StopReason, Trace};
@@ -24,7 +24,7 @@ fn demo() -> (Table, Spec) {
     (table, spec)
 }
 
-/// Covariances have an exact front, which is found fast.
+/// Covariances have an exact front, which is computed fast.
 fn request(objectives: &[&str]) -> FitRequest {
     let trace = Trace {
         points: 15,
@@ -45,7 +45,7 @@ fn request(objectives: &[&str]) -> FitRequest {
 fn options(spec: Spec, keep: Keep) -> LiveOptions {
     LiveOptions {
         spec,
-        request: request(&["log_loss", "disparate_impact(sex)"]),
+        request: request(&["log_loss", "score_covariance(sex)"]),
         keep,
         names: Vec::new(),
     }
@@ -64,13 +64,13 @@ fn fed(options: &LiveOptions, batches: Vec<Table>) -> Live {
     live
 }
 
-/// Takes a batch that brings a new front.
+/// Takes a batch that gives a new front.
 fn updated(live: &mut Live, batch: Table) -> Fitted {
     let update = live.update(batch, &mut ()).expect("taken");
     update.expect("a front").fitted.expect("a new front")
 }
 
-/// The stream in these files.
+/// The stream stored in these files.
 fn read(files: &RunFiles) -> Result<Live, Error> {
     let files: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, b.as_slice())).collect();
     Live::from_files(&files)
@@ -81,7 +81,7 @@ fn again(live: &Live) -> Live {
     read(&live.to_files().expect("files")).expect("sound")
 }
 
-/// The table and encoding of the newest front, as what may be compared.
+/// The table and encoding of the newest front, for comparisons.
 fn front(live: &Live) -> (FrontTable, String) {
     let Run {
         front, encoding, ..
@@ -89,10 +89,10 @@ fn front(live: &Live) -> (FrontTable, String) {
     (front, encoding.to_json())
 }
 
-/// A small table: one number, one text, a target and who it is about.
+/// A small table: a number, a string, a target and a sensitive column.
 fn rows(of: &[(f64, &str, &str, &str)]) -> Table {
     let text = |name: &str, value: fn(&(f64, &str, &str, &str)) -> String| {
-        Column::from_texts(name, of.iter().map(|row| Some(value(row))))
+        Column::from_strings(name, of.iter().map(|row| Some(value(row))))
     };
     let columns = vec![
         Column::from_numbers("x", of.iter().map(|row| row.0).collect()),
@@ -103,7 +103,7 @@ fn rows(of: &[(f64, &str, &str, &str)]) -> Table {
     Table::from_columns("X", columns)
 }
 
-/// Rows of these jobs, classes and groups in all combinations.
+/// Rows with all combinations of these jobs, classes and groups.
 fn mixed(jobs: &[&str], classes: &[&str], groups: &[&str], n: usize) -> Table {
     let row = |i: usize| {
         let (job, class) = (jobs[i / 2 % jobs.len()], classes[i % classes.len()]);
@@ -135,10 +135,10 @@ impl Watcher for Quiet {
         false
     }
     fn committed(&mut self, _: &CommittedBatch) {}
-    fn notice(&mut self, _: &Notice) {}
+    fn diagnostic(&mut self, _: &Diagnostic) {}
 }
 
-/// The front of a stream over the same rows, and what it has come to.
+/// The front of a stream over the same rows, and its final state.
 fn streamed(at: &Path, live: &LiveOptions, batch: usize) -> ((FrontTable, String), StreamInfo) {
     let options = StreamOptions {
         live: live.clone(),
@@ -167,7 +167,7 @@ fn streamed(at: &Path, live: &LiveOptions, batch: usize) -> ((FrontTable, String
 }
 
 #[test]
-fn it_is_a_stream_without_a_folder() {
+fn live_equals_a_stream_in_a_folder() {
     let (table, spec) = demo();
     let shares = SplitRule::Shares([70.0, 30.0, 0.0, 0.0]);
     for (keep, split) in [
@@ -194,7 +194,7 @@ fn it_is_a_stream_without_a_folder() {
 }
 
 #[test]
-fn batches_come_to_the_front_of_all_rows() {
+fn batches_reach_the_front_of_all_rows() {
     let (table, spec) = demo();
     let spec = Spec {
         split: SplitRule::None,
@@ -212,12 +212,12 @@ fn batches_come_to_the_front_of_all_rows() {
     let reference = &whole.standing.reference;
     let of = |fitted: &Fitted| volume(&fitted.standing.front, reference).unwrap().unwrap();
     let (batched, whole) = (of(&last), of(&whole));
-    // The penalty of the loss sees features scaled by the first batch instead of all rows.
+    // The penalty of the loss applies to features scaled by the first batch instead of all rows.
     assert!((batched - whole).abs() < 0.02 * whole, "{batched} {whole}");
 }
 
 #[test]
-fn files_in_the_middle_change_nothing() {
+fn saving_and_reading_changes_nothing() {
     let (table, spec) = demo();
     let options = options(spec, Keep::Reservoir(600));
     let parts = batches(&table, 300);
@@ -230,7 +230,7 @@ fn files_in_the_middle_change_nothing() {
     assert_eq!(front(&live), front(&whole));
     let files = live.to_files().unwrap();
     assert_eq!(again(&live).to_files().unwrap(), files);
-    // Any others are refused.
+    // All other files are rejected.
     for at in 0..files.len() {
         let mut fewer = files.clone();
         let (name, bytes) = fewer.remove(at);
@@ -246,7 +246,7 @@ fn files_in_the_middle_change_nothing() {
 }
 
 #[test]
-fn files_are_those_of_a_generation() {
+fn files_match_those_of_a_generation() {
     let (table, spec) = demo();
     let options = options(spec, Keep::Reservoir(600));
     let live = fed(&options, batches(&table, 700));
@@ -255,7 +255,7 @@ fn files_are_those_of_a_generation() {
     let generation = folder.path().join("current");
     let json = |bytes: &[u8]| -> serde_json::Value {
         let mut json: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
-        // A table has its types; texts are read with those of the first batch.
+        // A table has its own types; strings are read with the types of the first batch.
         json.pointer_mut("/settled/types").expect("types").take();
         json
     };
@@ -263,7 +263,7 @@ fn files_are_those_of_a_generation() {
         let found = std::fs::read(generation.join(name)).expect(name);
         match name {
             "state.json" => assert_eq!(json(&found), json(&bytes)),
-            // Seconds and the name of the source differ.
+            // Durations and the name of the source differ.
             "run.json" | "SHA256SUMS" => {}
             name => assert!(found == bytes, "{name}"),
         }
@@ -271,7 +271,7 @@ fn files_are_those_of_a_generation() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused() {
+fn mismatched_parts_are_rejected() {
     let mut live = Live::begin(small(Keep::All)).unwrap();
     let rows = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 40);
     updated(&mut live, rows);
@@ -290,13 +290,13 @@ fn parts_that_do_not_belong_together_are_refused() {
         read(&other)
     };
     assert!(changed("/batches", &|_| {}).is_ok());
-    let levels = "/settled/encoding/categorical/0/levels";
-    let fewer = changed(levels, &|levels| {
-        levels.as_array_mut().unwrap().pop();
+    let categories = "/settled/encoding/categorical/0/categories";
+    let fewer = changed(categories, &|categories| {
+        categories.as_array_mut().unwrap().pop();
     });
-    let twice = changed(levels, &|levels| {
-        let levels = levels.as_array_mut().unwrap();
-        levels.push(levels[0].clone());
+    let twice = changed(categories, &|categories| {
+        let categories = categories.as_array_mut().unwrap();
+        categories.push(categories[0].clone());
     });
     for refused in [fewer, twice] {
         let error = refused.err().map(|error| error.to_string());
@@ -305,7 +305,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     }
     let without = changed("/settled", &|settled| *settled = serde_json::Value::Null);
     let error = without.expect_err("rows of no front").to_string();
-    assert!(error.contains("do not belong together"), "{error}");
+    assert!(error.contains("do not match"), "{error}");
 }
 
 #[test]
@@ -315,9 +315,9 @@ fn rows_of_one_class_or_group_wait() {
     let parts = [
         (
             mixed(&["a", "b"], &["0"], &["f", "m"], 20),
-            "one value only",
+            "only one value",
         ),
-        (mixed(&["c"], &["0"], &["m"], 10), "one value only"),
+        (mixed(&["c"], &["0"], &["m"], 10), "only one value"),
     ];
     for (part, why) in &parts {
         assert!(live.update(part.clone(), &mut ()).unwrap().is_none());
@@ -333,7 +333,7 @@ fn rows_of_one_class_or_group_wait() {
     let rest = mixed(&["a", "d"], &["0", "1"], &["f", "m"], 40);
     updated(&mut live, rest.clone());
     assert_eq!((live.waiting(), live.kept()), (None, 70));
-    // They are the rows of one batch.
+    // They count as one batch.
     let mut all = HeldRows::default();
     let parts = parts.map(|(part, _)| part);
     parts
@@ -342,21 +342,21 @@ fn rows_of_one_class_or_group_wait() {
         .for_each(|t| all.append(t).unwrap());
     let at_once = fed(&options, vec![all.table("X")]);
     assert_eq!(front(&live), front(&at_once));
-    // One group alone waits as well.
+    // Rows of a single group also wait.
     let mut live = Live::begin(options).unwrap();
     let part = mixed(&["a", "b"], &["0", "1"], &["f"], 20);
     assert!(live.update(part, &mut ()).unwrap().is_none());
-    assert!(live.waiting().unwrap().contains("one group only"));
+    assert!(live.waiting().unwrap().contains("only one group"));
 }
 
 #[test]
-fn new_levels_and_groups_are_learned() {
+fn new_categories_and_groups_are_learned() {
     let first = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 60);
     let later = mixed(&["b", "pilot"], &["0", "1"], &["m", "x"], 60);
     let live = fed(&small(Keep::All), vec![first, later]);
     let encoding = live.encoding().unwrap();
-    let levels = &encoding.categorical[0].levels;
-    assert!(levels.last().unwrap() == "pilot", "{levels:?}");
+    let categories = &encoding.categorical[0].categories;
+    assert!(categories.last().unwrap() == "pilot", "{categories:?}");
     assert_eq!(encoding.attributes[0].attribute.groups, ["f", "m", "x"]);
     let Run {
         info,
@@ -379,20 +379,20 @@ fn new_levels_and_groups_are_learned() {
 }
 
 #[test]
-fn a_window_forgets() {
+fn window_drops_old_rows() {
     let first = mixed(&["a", "b"], &["0", "1"], &["f", "m", "x"], 60);
     let later = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 60);
     let mut live = fed(&small(Keep::Window(60)), vec![first, later]);
     assert_eq!(live.kept(), 60);
-    // A group that left is none of the front's.
+    // A group that is no longer in the window is not part of the front.
     assert_eq!(
         live.encoding().unwrap().attributes[0].attribute.groups,
         ["f", "m"]
     );
-    // Rows of one class say nothing: the front of before stands, and the rows are taken.
+    // Rows of one class give no front: the previous front still applies, and the rows are kept.
     let before = front(&live);
-    let alike = mixed(&["a", "z"], &["1"], &["f", "m"], 60);
-    let update = live.update(alike, &mut ()).unwrap().expect("an update");
+    let one_class = mixed(&["a", "z"], &["1"], &["f", "m"], 60);
+    let update = live.update(one_class, &mut ()).unwrap().expect("an update");
     assert!(update.fitted.is_none());
     let why = update.drift.front.kept_because;
     assert_eq!(why.as_deref(), live.waiting());
@@ -400,7 +400,7 @@ fn a_window_forgets() {
     assert_eq!(front(&live), before);
     let stream = live.run().unwrap().info.stream.unwrap();
     assert_eq!((stream.batches, stream.updated, stream.rows), (3, 2, 180));
-    // It goes on from there.
+    // The stream continues from there.
     let live_again = again(&live);
     for mut live in [live, live_again] {
         let more = mixed(&["a", "z"], &["0", "1"], &["f", "m"], 60);
@@ -410,7 +410,7 @@ fn a_window_forgets() {
 }
 
 #[test]
-fn errors_leave_everything_as_it_was() {
+fn errors_change_nothing() {
     let spec = Spec {
         weight: Some("w".into()),
         ..small(Keep::All).spec
@@ -442,23 +442,26 @@ fn errors_leave_everything_as_it_was() {
     let empty = good.select(&[]);
     let bad = [
         (weighted(&plain, -1.0), "the weight is -1"),
-        (without("job"), "it lacks \"job\""),
+        (without("job"), "it does not have \"job\""),
         (
             retyped,
-            "column \"job\": it is numeric here and was categorical",
+            "column \"job\": it is numeric here but was categorical",
         ),
         (extra, "it also has \"z\""),
-        (weighted(&class, 1.0), "which no row of the first batch had"),
+        (
+            weighted(&class, 1.0),
+            "which did not occur in the first batch",
+        ),
         (empty, "no rows"),
     ];
-    let alike = weighted(&mixed(&["a", "b"], &["0"], &["f", "m"], 40), 1.0);
+    let one_class = weighted(&mixed(&["a", "b"], &["0"], &["f", "m"], 40), 1.0);
     // With a front, and while rows wait for one.
-    for (first, is_known) in [(&good, true), (&alike, false)] {
+    for (first, is_known) in [(&good, true), (&one_class, false)] {
         let mut live = Live::begin(options.clone()).unwrap();
         live.update(first.clone(), &mut ()).unwrap();
         let before = live.to_files().unwrap();
         for (table, message) in &bad {
-            if !is_known && message.starts_with("which no row") {
+            if !is_known && message.starts_with("which did not occur") {
                 continue;
             }
             let error = live.update(table.clone(), &mut ()).expect_err(message);
@@ -468,7 +471,7 @@ fn errors_leave_everything_as_it_was() {
         updated(&mut live, good.clone());
         assert_eq!(live.rows(), 80);
     }
-    // A first batch is refused the same way.
+    // A first batch is rejected in the same way.
     let mut live = Live::begin(options).unwrap();
     for table in [weighted(&plain, -1.0), without("sex"), without("w")] {
         assert!(live.update(table, &mut ()).is_err());
@@ -477,9 +480,9 @@ fn errors_leave_everything_as_it_was() {
 }
 
 #[test]
-fn attributes_may_have_names_of_their_own() {
+fn attributes_may_have_their_own_names() {
     let named = LiveOptions {
-        request: request(&["log_loss", "disparate_impact(gender)"]),
+        request: request(&["log_loss", "score_covariance(gender)"]),
         names: vec!["gender".into()],
         ..small(Keep::All)
     };
@@ -493,7 +496,7 @@ fn attributes_may_have_names_of_their_own() {
     assert_eq!(attribute.attribute.groups, ["f", "m", "x"]);
     let points = |live: &Live| live.run().unwrap().front.params;
     assert_eq!(points(&live), points(&fed(&small(Keep::All), parts())));
-    // The usual objectives are about the name.
+    // The default objectives use this name.
     let usual = LiveOptions {
         request: request(&[]),
         ..named.clone()
@@ -519,7 +522,7 @@ impl Observer for Stopping {
 }
 
 #[test]
-fn a_front_whose_solver_was_stopped_counts() {
+fn front_of_a_stopped_solver_counts() {
     let (table, spec) = demo();
     let mut live = Live::begin(options(spec, Keep::All)).unwrap();
     for (at, part) in batches(&table, 600).into_iter().enumerate() {
@@ -535,7 +538,7 @@ fn a_front_whose_solver_was_stopped_counts() {
 }
 
 #[test]
-fn a_batch_with_a_huge_number_is_refused_and_the_next_one_taken() {
+fn batch_after_one_with_a_huge_number_is_accepted() {
     let good = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 240);
     let mut huge = vec![(1.0, "a", "0", "f"); 20];
     huge[3].0 = 1e200;
@@ -545,7 +548,7 @@ fn a_batch_with_a_huge_number_is_refused_and_the_next_one_taken() {
         assert!(
             error
                 .to_string()
-                .contains("(row 4) because of column \"x\": 1e200 is too large for a feature"),
+                .contains("in row 4: column \"x\": 1e200 is too large for a feature"),
             "{error}"
         );
     };
@@ -561,10 +564,10 @@ fn a_batch_with_a_huge_number_is_refused_and_the_next_one_taken() {
 }
 
 #[test]
-fn a_batch_that_a_solver_cannot_fit_is_refused_and_the_next_one_taken() {
+fn batch_after_one_that_cannot_be_fitted_is_accepted() {
     // Tracing cannot hold the covariance of errors at 0 with more than 1,000 parameters.
     let options = LiveOptions {
-        request: request(&["log_loss", "equal_opportunity(sex)"]),
+        request: request(&["log_loss", "score_covariance(sex, given=positive)"]),
         ..small(Keep::All)
     };
     let good = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 240);

@@ -1,4 +1,4 @@
-//! A file that only grows, and that a failed write leaves as it was.
+//! A file that only grows, and that a failed write leaves unchanged.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, Seek, SeekFrom, Write};
@@ -8,20 +8,20 @@ use fairfront_model::file::{create, make_folder, parent_of, sync_folder};
 use fairfront_run::Error;
 use fairfront_run::store::unwritten;
 
-/// The end of a file that grows. The file is made when something is appended first.
+/// The end of a growing file. The file is created by the first append.
 #[derive(Debug)]
 pub(super) struct Appender {
     path: PathBuf,
     file: Option<File>,
     length: u64,
-    /// Something is not on the disk yet.
+    /// Whether some bytes are not on the disk yet.
     dirty: bool,
-    /// Nor is the file's name.
+    /// Whether the file's name is not on the disk yet.
     new: bool,
 }
 
 impl Appender {
-    /// Opens a file and cuts it to its first `length` bytes; 0 where there is no file.
+    /// Opens a file and truncates it to its first `length` bytes, which is 0 if there is no file.
     pub(super) fn open(path: &Path, length: u64) -> Result<Self, Error> {
         let mut appender = Self {
             path: path.to_path_buf(),
@@ -43,7 +43,7 @@ impl Appender {
             let (file, longer) = cut().map_err(|e| unwritten(path, &e))?;
             appender.file = Some(file);
             appender.dirty = longer;
-            // A process that made it may have been killed before its name was on the disk.
+            // The process that created it may have been killed before its name was on the disk.
             appender.new = true;
         }
         Ok(appender)
@@ -53,14 +53,14 @@ impl Appender {
         self.length
     }
 
-    /// Appends all bytes or, where that fails, none.
+    /// Appends all bytes or, if that fails, none.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
         let written = self.write(bytes);
         if let (Err(_), Some(file)) = (&written, &mut self.file) {
-            // If this fails too, the tail is cut when the file is opened next.
+            // If this also fails, the tail is removed when the file is opened next.
             let _ = file.set_len(self.length);
             let _ = file.seek(SeekFrom::Start(self.length));
         }
@@ -82,7 +82,7 @@ impl Appender {
         }
     }
 
-    /// Sees all that was appended through to the disk.
+    /// Flushes all appended bytes to the disk.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         let Some(file) = &self.file else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Files that only grow, such as `rejected.csv`; a generation records how far they count.
+//! Files that only grow, such as `rejected.csv`; a generation records their committed lengths.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 
 use super::append::Appender;
 
-/// How much of a ledger counts.
+/// The committed part of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Committed {
     /// Bytes from the beginning of the file.
     pub(crate) bytes: u64,
-    /// SHA-256 of these.
+    /// SHA-256 of these bytes.
     pub(crate) sha256: String,
 }
 
@@ -35,23 +35,29 @@ impl Default for Committed {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     end: Appender,
-    /// Over all that the file holds; kept up, so that nothing is read again.
+    /// The hash of the whole file, kept up to date so that the file is not read again.
     hasher: Sha256,
 }
 
 impl Ledger {
-    /// Opens a ledger where a generation says it ends; what was written after that was never committed
-    /// and is cut off.
+    /// Opens a ledger with the length that a generation recorded. Bytes after that were never committed and
+    /// are removed.
     ///
-    /// A ledger that is gone starts anew, which the notices say: `bytes` counts from the beginning of
-    /// the file that is there, so that it is again what a later check of the file compares with. Which
-    /// end was lost is noted beside the file (`.rejected.csv.lost`), so that a process killed before it
-    /// commits the new ledger does not find its few rows in place of the old ones and stop.
+    /// If the ledger is missing, it starts again from an empty file, with a warning. `bytes` then counts
+    /// from the beginning of the new file, so that later checks work. The length and hash that were lost
+    /// are written to a file next to it (`.rejected.csv.lost`). Without that file, a process that is killed
+    /// before it commits the new ledger would later find a few new rows instead of the old ones, and stop
+    /// with an error.
     ///
-    /// Where the committed bytes are not those in the file, somebody changed it: an error, since going
-    /// on would cover that up.
+    /// If the committed bytes differ from those in the file, the file was changed. That is an error,
+    /// because continuing would hide the change.
     pub(crate) fn open(path: &Path, committed: &Committed) -> Result<(Self, Vec<String>), Error> {
-        let unread = |e: std::io::Error| Error::file(path, format!("it cannot be read ({e})"));
+        let unread = |e: std::io::Error| {
+            Error::file(
+                path,
+                format!("cannot be read ({e}); fix this and try again"),
+            )
+        };
         let found = match File::open(path) {
             Ok(file) => Some(prefix(file, committed.bytes).map_err(unread)?),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
@@ -65,23 +71,23 @@ impl Ledger {
             let hasher = hasher.clone();
             return Ok((Self { end, hasher }, Vec::new()));
         }
-        let mut notices = Vec::new();
+        let mut diagnostics = Vec::new();
         if committed.bytes > 0 {
-            let lost = note_beside(path);
+            let lost = lost_file(path);
             let known = std::fs::read(&lost).ok();
             let known = known.and_then(|bytes| serde_json::from_slice::<Committed>(&bytes).ok());
-            let anew = known.as_ref() == Some(committed);
-            if let (Some((bytes, _)), false) = (&found, anew) {
+            let is_noted = known.as_ref() == Some(committed);
+            if let (Some((bytes, _)), false) = (&found, is_noted) {
                 return Err(changed(path, *bytes, committed));
             }
-            if !anew {
+            if !is_noted {
                 let text = serde_json::to_vec(committed).map_err(|e| Error::file(&lost, e))?;
-                // In one step: half a note would say nothing.
+                // Write it atomically, because half a note would be useless.
                 write_anew(&lost, &text).map_err(|e| unwritten(&lost, &e))?;
             }
-            notices.push(format!(
-                "{} is gone and starts anew with the next batch; where there is a copy of it, stop now and \
-                 put that in its place",
+            diagnostics.push(format!(
+                "{} is missing and starts again from an empty file with the next batch; if you have a \
+                 copy, stop now and restore it",
                 path.display()
             ));
         }
@@ -89,7 +95,7 @@ impl Ledger {
             end: Appender::open(path, 0)?,
             hasher: Sha256::new(),
         };
-        Ok((ledger, notices))
+        Ok((ledger, diagnostics))
     }
 
     /// Whether nothing was ever written, so that a table needs its header.
@@ -97,14 +103,14 @@ impl Ledger {
         self.end.length() == 0
     }
 
-    /// Appends all bytes or, where that fails, none.
+    /// Appends all bytes or, if that fails, none.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.end.append(bytes)?;
         self.hasher.update(bytes);
         Ok(())
     }
 
-    /// Sees all that was appended through to the disk and says what a generation has to record.
+    /// Flushes all appended bytes to the disk, and returns the length and hash for a generation to record.
     pub(crate) fn sync(&mut self) -> Result<Committed, Error> {
         self.end.sync()?;
         Ok(Committed {
@@ -114,7 +120,7 @@ impl Ledger {
     }
 }
 
-/// The first bytes of a file, at most `most`: how many they are, and their hash.
+/// The number and hash of the first bytes of a file, at most `most`.
 fn prefix(file: File, most: u64) -> std::io::Result<(u64, Sha256)> {
     let mut rest = file.take(most);
     let (mut hasher, mut bytes) = (Sha256::new(), 0);
@@ -132,19 +138,19 @@ fn prefix(file: File, most: u64) -> std::io::Result<(u64, Sha256)> {
     }
 }
 
-fn note_beside(path: &Path) -> PathBuf {
+fn lost_file(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.lost"))
 }
 
 fn changed(path: &Path, bytes: u64, committed: &Committed) -> Error {
-    let what = match bytes < committed.bytes {
+    let change = match bytes < committed.bytes {
         true => format!(
-            "is shorter than it was ({bytes} of {} bytes)",
+            "is shorter than before ({bytes} of {} bytes)",
             committed.bytes
         ),
         false => format!("was changed within its first {} bytes", committed.bytes),
     };
-    let problem = format!("the file {what}; put it back as it was, or remove it to start it anew");
+    let problem = format!("the file {change}; restore it, or remove it to start an empty one");
     Error::file(path, problem)
 }

@@ -1,8 +1,8 @@
-//! The parts of a stream's state that only grow or never change.
+//! The files of a stream's state that only grow or never change.
 //!
-//! A batch is committed as a generation ([`fairfront_run::store`]). Files that only grow are ledgers whose
-//! committed length a generation records ([`Ledger`]); rows that have arrived and no generation holds yet are
-//! in a log ([`Spool`]); large parts that never change have files of their own ([`segment`]).
+//! A batch is committed as a generation ([`fairfront_run::store`]). Files that only grow are ledgers, whose
+//! committed length a generation records ([`Ledger`]). Rows that have arrived but are not in a generation
+//! yet are in a log ([`Spool`]). Large files that never change are separate ([`segment`]).
 
 mod append;
 mod ledger;

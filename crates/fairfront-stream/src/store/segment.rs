@@ -1,4 +1,4 @@
-//! Large parts of a state that never change once written: `rows/000012.rows`.
+//! Large files of a state that never change once written: `rows/000012.rows`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use fairfront_run::store::{NEW, number_in, unwritten, write_anew};
 const FOLDER: &str = "rows";
 const SUFFIX: &str = ".rows";
 
-/// Where a segment of a state is.
+/// The path of a segment of a state.
 pub(crate) fn place(folder: &Path, number: u64) -> PathBuf {
     folder.join(FOLDER).join(format!("{number:06}{SUFFIX}"))
 }
 
-/// Writes a segment of a state: it is there whole or not at all, and replaces one of this number that
-/// was written and never committed. Whoever reads it checks what is in it.
+/// Writes a segment of a state atomically. It replaces a segment with the same number that was never
+/// committed. Readers check the content.
 pub(crate) fn write(folder: &Path, number: u64, bytes: &[u8]) -> Result<(), Error> {
     let path = place(folder, number);
     let rows = folder.join(FOLDER);
@@ -30,19 +30,22 @@ pub(crate) fn read(folder: &Path, number: u64) -> Result<Vec<u8>, Error> {
     std::fs::read(&path).map_err(|e| {
         let problem = match e.kind() {
             ErrorKind::NotFound => {
-                "the file is missing and its rows are needed; put it back from a copy".into()
+                "the file is missing, but its rows are needed; restore it from a copy".into()
             }
-            _ => format!("it cannot be read ({e}); see to that and try again"),
+            _ => format!("cannot be read ({e}); fix this and try again"),
         };
         Error::file(&path, problem)
     })
 }
 
-/// Removes the segments before `number` and what unfinished writes left.
+/// Removes the segments before `number`, and the files of unfinished writes.
 pub(crate) fn remove_before(folder: &Path, number: u64) -> Result<(), Error> {
     let rows = folder.join(FOLDER);
     let failed = |path: &Path, e: std::io::Error| {
-        let problem = format!("what is no longer needed cannot be removed ({})", e.kind());
+        let problem = format!(
+            "cannot be removed although it is no longer needed ({}); fix this and try again",
+            e.kind()
+        );
         Error::file(path, problem)
     };
     for name in names_in(&rows).map_err(|e| failed(&rows, e))? {

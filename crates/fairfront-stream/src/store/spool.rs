@@ -1,6 +1,6 @@
-//! The log of what has arrived and no generation holds yet: `spool/000013.log`.
+//! The log of rows that have arrived but are not in a generation yet: `spool/000013.log`.
 //!
-//! One line an entry: the first 16 hexadecimal digits of the SHA-256 of what follows, a space, the
+//! Each line is one entry: the first 16 hexadecimal digits of the SHA-256 of the rest, a space, and the
 //! entry as JSON.
 
 use std::io::ErrorKind;
@@ -18,50 +18,50 @@ use super::append::Appender;
 const FOLDER: &str = "spool";
 const SUFFIX: &str = ".log";
 
-/// What a log remembers.
+/// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Entry {
     /// An input that no generation knows yet.
     Input {
-        /// Its number from here on.
+        /// Its number in the following entries.
         input: usize,
-        /// As it was named.
+        /// Its name, as passed by the user.
         name: String,
-        /// What tells it from others.
+        /// Its identity.
         identity: String,
     },
     /// A row that was read.
     Row {
-        /// Of which input.
+        /// Its input.
         input: usize,
         /// Its number in the stream.
         row: u64,
-        /// Its texts, one a column.
+        /// Its strings, one per column.
         fields: Vec<String>,
     },
     /// A row that cannot be used.
     Bad {
-        /// Of which input.
+        /// Its input.
         input: usize,
         /// Its number in the stream.
         row: u64,
-        /// As it was read.
+        /// The row as it was read.
         raw: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// How far an input was read.
     Position {
-        /// Which input.
+        /// The input.
         input: usize,
-        /// As the reader of inputs says it.
+        /// The position, in the format of the reader of inputs.
         position: serde_json::Value,
     },
 }
 
 impl Entry {
-    /// The input of a row; `None` for what is no row.
+    /// The input of a row; `None` if the entry is not a row.
     pub(crate) fn input_of_row(&self) -> Option<usize> {
         match self {
             Self::Row { input, .. } | Self::Bad { input, .. } => Some(*input),
@@ -79,9 +79,9 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Opens the log of a batch in a state: what it holds, and what had to be cut off, where that is
-    /// more than a line that a kill left half written. Entries count up to the first line that is not
-    /// what was written; that line and all behind it go to `000013.log.damaged`.
+    /// Opens the log of a batch in a state. Returns its entries and, if more than a half-written last line
+    /// had to be removed, a message about that. Entries count up to the first invalid line; that line and
+    /// everything after it are moved to `000013.log.damaged`.
     pub(crate) fn open(
         folder: &Path,
         batch: u64,
@@ -91,7 +91,7 @@ impl Spool {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
             Err(e) => {
-                let problem = format!("it cannot be read ({e}); see to that and try again");
+                let problem = format!("cannot be read ({e}); fix this and try again");
                 return Err(Error::file(&path, problem));
             }
         };
@@ -108,12 +108,12 @@ impl Spool {
                 }
                 break;
             };
-            // Its checksum is right: another program wrote it, and cutting it off would lose a row.
+            // The checksum is right, so another version wrote this line, and removing it would lose a row.
             let entry = serde_json::from_slice(json).map_err(|e| {
                 let line = grouped(entries.len() + 1);
                 let problem = format!(
-                    "line {line} is of a kind that this program does not know ({e}); go on with the \
-                     fairfront that wrote it"
+                    "line {line} has an unknown kind of entry ({e}); use the version of fairfront that \
+                     wrote it"
                 );
                 Error::file(&path, problem)
             })?;
@@ -128,13 +128,13 @@ impl Spool {
         Ok((spool, entries, cut))
     }
 
-    /// Appends all entries or, where that fails, none. They are safe after [`Spool::sync`].
+    /// Appends all entries or, if that fails, none. They are stored after [`Spool::sync`].
     pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let lines = self.lines(entries)?;
         self.end.append(&lines)
     }
 
-    /// Puts these entries in the place of all that the log holds, at once.
+    /// Replaces all entries of the log, atomically.
     pub(crate) fn replace(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let lines = self.lines(entries)?;
         write_anew(&self.path, &lines).map_err(|e| unwritten(&self.path, &e))?;
@@ -154,12 +154,12 @@ impl Spool {
         Ok(lines)
     }
 
-    /// Sees all that was appended through to the disk.
+    /// Flushes all appended entries to the disk.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.end.sync()
     }
 
-    /// The batches behind this one that have a log.
+    /// The batches after this one that have a log.
     pub(crate) fn batches_after(folder: &Path, batch: u64) -> Result<Vec<u64>, Error> {
         let folder = folder.join(FOLDER);
         let names = names_in(&folder).map_err(|e| Error::file(&folder, e))?;
@@ -169,7 +169,7 @@ impl Spool {
         Ok(later)
     }
 
-    /// Removes the logs of the batches behind this one.
+    /// Removes the logs of the batches after this one.
     pub(crate) fn remove_after(folder: &Path, batch: u64) -> Result<(), Error> {
         for later in Self::batches_after(folder, batch)? {
             let path = folder.join(FOLDER).join(format!("{later:06}{SUFFIX}"));
@@ -178,12 +178,15 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes the logs of the batches before this one and files left over by a kill. Damaged ones that
-    /// were set aside stay.
+    /// Removes the logs of the batches before this one, and the temporary files of killed processes.
+    /// Corrupted logs that were moved away stay.
     pub(crate) fn remove_before(&self, batch: u64) -> Result<(), Error> {
         let folder = self.folder.join(FOLDER);
         let failed = |path: &Path, e: std::io::Error| {
-            let problem = format!("what is no longer needed cannot be removed ({})", e.kind());
+            let problem = format!(
+                "cannot be removed although it is no longer needed ({}); fix this and try again",
+                e.kind()
+            );
             Error::file(path, problem)
         };
         for name in names_in(&folder).map_err(|e| failed(&folder, e))? {
@@ -201,25 +204,26 @@ fn sum(json: &[u8]) -> String {
     hex(&Sha256::digest(json)[..8])
 }
 
-/// The JSON of a line whose checksum is right.
+/// The JSON of a line with a valid checksum.
 fn checked(line: &[u8]) -> Option<&[u8]> {
     let (digits, rest) = line.split_at_checked(16)?;
     let json = rest.strip_prefix(b" ")?;
     (digits == sum(json).as_bytes()).then_some(json)
 }
 
-/// Whether this is the beginning of a line that was being written, as opposed to a damaged one.
+/// Whether this is the beginning of a line that was being written, rather than a corrupted line.
 fn is_torn(rest: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     let digits = &rest[..rest.len().min(16)];
     let begins = digits.iter().all(is_digit) && rest.get(16).is_none_or(|byte| *byte == b' ');
     let json = rest.get(17..).unwrap_or_default();
-    // Text may be cut within a character.
+    // Text may end within a character.
     let whole = match std::str::from_utf8(json) {
         Err(e) if e.error_len().is_none() => &json[..e.valid_up_to()],
         _ => json,
     };
-    // Or within a number, and half a number is a mistake rather than an end.
+    // It may also end within a number, and serde_json treats a partial number as an error rather than as an
+    // end.
     let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let end = whole.iter().rposition(|byte| !of_number(byte));
     let whole = &whole[..end.map_or(0, |last| last + 1)];
@@ -228,13 +232,13 @@ fn is_torn(rest: &[u8]) -> bool {
     begins && (unfinished || checked(rest).is_some())
 }
 
-/// Keeps what is cut off for people to look at, and says so.
+/// Keeps the removed bytes in a file for inspection, and returns a message about it.
 fn set_aside(path: &Path, rest: &[u8], entries: usize) -> Result<String, Error> {
     let place = free_beside(path);
     let kept = write_through(&place, rest).and_then(|()| sync_folder(parent_of(&place)));
     kept.map_err(|e| unwritten(&place, &e))?;
     Ok(format!(
-        "{} is damaged behind its first {}; the rest was moved to {}",
+        "{} is corrupted after its first {}; the rest was moved to {}",
         path.display(),
         fairfront_core::counted(entries, "line"),
         place.display()

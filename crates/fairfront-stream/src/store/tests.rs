@@ -1,4 +1,4 @@
-//! Ledgers, logs and segments under kills, damage, full disks and crowds.
+//! Ledgers, logs and segments with killed processes, corrupted files, full disks and several processes.
 
 mod growing;
 mod process;
@@ -28,7 +28,7 @@ fn two() -> TempDir {
     at
 }
 
-/// All files below a folder; links are left out.
+/// All files below a folder, except links.
 fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for name in names_in(folder).expect("names") {

@@ -18,7 +18,7 @@ fn table(rows: usize) -> String {
     text
 }
 
-/// Fits a run of the table in the folder with these objectives.
+/// Fits a run on the table in the folder with these objectives.
 fn run(folder: &Path, name: &str, file: &str, objectives: &[&str], split: &str) -> PathBuf {
     let spec = Spec {
         target: Some("y".into()),
@@ -31,7 +31,7 @@ fn run(folder: &Path, name: &str, file: &str, objectives: &[&str], split: &str) 
     let prepared = Prepared::from_files(&files, &spec, ReadOptions::default()).unwrap();
     let ask = Ask {
         objectives: objectives.iter().map(|o| (*o).into()).collect(),
-        points: Some(12),
+        models: Some(12),
         ..Ask::default()
     };
     let request = ask.request(file, &["g".into()]).unwrap();
@@ -56,7 +56,7 @@ fn runs_of_different_objectives_are_compared_with_intervals() {
         (found.split, found.same_rows, found.replicates),
         ("test", Some(true), 1000)
     );
-    assert!(found.notices.is_empty(), "{:?}", found.notices);
+    assert!(found.diagnostics.is_empty(), "{:?}", found.diagnostics);
     let names: Vec<&str> = found.measures.iter().map(|m| m.measure.as_str()).collect();
     let all = [
         "demographic_parity_difference(g)",
@@ -77,7 +77,7 @@ fn runs_of_different_objectives_are_compared_with_intervals() {
         assert!(low < difference && difference < high, "{measure:?}");
         assert!(first.hypervolume_share > 0.0 && first.hypervolume_share < 1.0);
     }
-    // A run differs from itself by nothing, on every redraw.
+    // The difference between a run and itself is 0 on every redraw.
     let found = compare_measures(&[a.clone(), a], RowPlaces::NONE).unwrap();
     for measure in &found.measures {
         assert_eq!(measure.fronts[1].difference, Some(0.0));
@@ -99,7 +99,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
     let differ = compare_measures(&[a.clone(), other], RowPlaces::NONE).unwrap();
     assert_eq!((differ.same_rows, differ.replicates), (Some(false), 0));
     assert!(
-        differ.notices[0]
+        differ.diagnostics[0]
             .message
             .to_string()
             .contains("rows of the runs differ")
@@ -114,28 +114,31 @@ fn without_the_rows_there_are_values_and_a_reason() {
     let found = compare_measures(&[a.clone(), untested], RowPlaces::NONE).unwrap();
     assert_eq!(found.split, "validation");
     assert!(
-        found.notices[0]
+        found.diagnostics[0]
             .message
             .to_string()
             .contains("no test rows"),
         "{:?}",
-        found.notices
+        found.diagnostics
     );
 
     std::fs::remove_file(at.join("t.csv")).unwrap();
     let gone = compare_measures(&[a.clone(), b], RowPlaces::NONE).unwrap();
     assert_eq!((gone.same_rows, gone.replicates), (Some(true), 0));
     assert!(
-        gone.notices[0].message.to_string().contains("no intervals"),
+        gone.diagnostics[0]
+            .message
+            .to_string()
+            .contains("no intervals"),
         "{:?}",
-        gone.notices
+        gone.diagnostics
     );
     assert!(gone.measures[0].fronts[1].difference.is_some());
-    // Other rows by the same name are not taken for those of the run.
+    // Other rows in a file of the same name are not mistaken for the rows of the run.
     std::fs::write(at.join("t.csv"), table(601)).unwrap();
     let changed = compare_measures(&[a.clone(), a], RowPlaces::NONE).unwrap();
     assert!(
-        changed.notices[0]
+        changed.diagnostics[0]
             .message
             .to_string()
             .contains("no longer the rows")

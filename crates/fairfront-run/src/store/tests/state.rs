@@ -1,8 +1,9 @@
-//! Runs read from a state.
+//! Tests reading runs from a state.
 
 use std::path::Path;
 
 use fairfront_data::{Known, Prepared};
+use fairfront_model::ModelId;
 use fairfront_solve::{AnySolver, Trace};
 
 use super::super::*;
@@ -12,7 +13,7 @@ use crate::{
     source_of_run, verify, write_run,
 };
 
-/// A small run with so many points at most.
+/// Writes a small run with at most `points` models.
 fn run(folder: &Path, points: usize) {
     let known = Known::named("synthetic:3(rows=500)");
     let known = known.expect("a name").expect("a data set");
@@ -55,20 +56,20 @@ fn a_state_is_read_like_a_run() {
     let state = at.path().join("state");
     let lock = Lock::take(&state).expect("free");
     let early = read_run(&state).expect_err("nothing yet").to_string();
-    assert!(early.contains("nothing is complete here yet"), "{early}");
+    assert!(early.contains("no complete generation yet"), "{early}");
     let none = read_run(at.path()).expect_err("no run").to_string();
-    assert!(none.contains("this is no run folder"), "{none}");
+    assert!(none.contains("not a run folder"), "{none}");
     commit(&state, 1, &small);
     commit(&state, 2, &large);
 
-    // While the lock is held and without a trace.
+    // Reading works while the lock is held and leaves no trace.
     let before = tree(&state);
     let points = |folder: &Path| read_run(folder).expect("a run").1.params;
     assert_ne!(points(&small), points(&large));
     assert_eq!(points(&state), points(&large));
     assert_eq!(source_of_run(&state), source_of_run(&large));
-    let of_state = model_of(&state, 3).expect("a model");
-    let of_run = model_of(&large, 3).expect("a model");
+    let of_state = model_of(&state, ModelId::of_index(3)).expect("a model");
+    let of_run = model_of(&large, ModelId::of_index(3)).expect("a model");
     assert_eq!(of_state.coefficients, of_run.coefficients);
     assert_eq!(of_state.provenance.run, "state");
     let fronts = [&state, &large].map(|folder| NamedFront::read(folder).expect("a front"));
@@ -77,25 +78,30 @@ fn a_state_is_read_like_a_run() {
     assert!(verified.agrees, "{verified:?}");
     for force in [false, true] {
         let refused = check_folder(&state, force).expect_err("taken").to_string();
-        assert!(refused.contains("is never replaced"), "{refused}");
+        assert!(refused.contains("are never replaced"), "{refused}");
     }
     assert!(tree(&state) == before);
 
-    // The one before counts where the newest is damaged, and this is said.
+    // If the newest is corrupted, the previous one is read, with a warning.
     std::fs::remove_file(state.join("generation-000002/encoding.json")).expect("removed");
     let before = tree(&state);
     assert_eq!(points(&state), points(&small));
     let (info, _) = read_run(&state).expect("a run");
-    let said = &info.notices.last().expect("a notice").message.to_string();
+    let warning = &info
+        .diagnostics
+        .last()
+        .expect("a diagnostic")
+        .message
+        .to_string();
     assert!(
-        said.contains("generation-000002 is damaged (encoding.json is missing)"),
-        "{said}"
+        warning.contains("generation-000002 is corrupted (encoding.json is missing)"),
+        "{warning}"
     );
     let verified = verify(&state, &[], RowPlaces::NONE).expect("a verification");
     assert!(!verified.agrees);
     let wrong = verified.checks.iter().filter(|check| !check.agrees());
     let wrong: Vec<&String> = wrong.filter_map(|check| check.problem.as_ref()).collect();
-    assert_eq!(wrong, [said]);
+    assert_eq!(wrong, [warning]);
     assert!(tree(&state) == before);
     drop(lock);
 }

@@ -15,11 +15,11 @@ fn digest(bytes: &[u8]) -> Committed {
 }
 
 #[test]
-fn a_ledger_is_cut_to_what_is_committed() {
+fn ledger_is_truncated_to_its_committed_length() {
     let at = folder();
     let path = at.path().join("rejected.csv");
-    let (mut ledger, notices) = Ledger::open(&path, &Committed::default()).expect("new");
-    assert!(ledger.is_empty() && notices.is_empty());
+    let (mut ledger, diagnostics) = Ledger::open(&path, &Committed::default()).expect("new");
+    assert!(ledger.is_empty() && diagnostics.is_empty());
     assert_eq!(ledger.sync().expect("synced"), Committed::default());
     assert!(!path.exists(), "nothing written, no file");
     ledger.append(b"a\n").expect("appended");
@@ -28,53 +28,53 @@ fn a_ledger_is_cut_to_what_is_committed() {
     assert_eq!(committed, digest(b"a\nb\n"));
     ledger.append(b"never committed").expect("appended");
     drop(ledger);
-    let (mut ledger, notices) = Ledger::open(&path, &committed).expect("sound");
-    assert!(!ledger.is_empty() && notices.is_empty());
+    let (mut ledger, diagnostics) = Ledger::open(&path, &committed).expect("sound");
+    assert!(!ledger.is_empty() && diagnostics.is_empty());
     ledger.append(b"c\n").expect("appended");
     assert_eq!(ledger.sync().expect("synced"), digest(b"a\nb\nc\n"));
     assert_eq!(std::fs::read(&path).expect("a file"), b"a\nb\nc\n");
-    // Nothing was committed at all: what a killed process wrote goes.
-    let (ledger, notices) = Ledger::open(&path, &Committed::default()).expect("sound");
-    assert!(ledger.is_empty() && notices.is_empty());
+    // Nothing was committed at all, so the bytes of a killed process are removed.
+    let (ledger, diagnostics) = Ledger::open(&path, &Committed::default()).expect("sound");
+    assert!(ledger.is_empty() && diagnostics.is_empty());
     assert_eq!(std::fs::read(&path).expect("a file"), b"");
 }
 
 #[test]
-fn a_lost_ledger_starts_anew_even_if_killed_again() {
+fn missing_ledger_starts_again_even_if_killed_again() {
     let at = folder();
     let path = at.path().join("drift.jsonl");
     let old = digest(b"{\"batch\": 1}\n");
-    // Killed twice before the new ledger is committed, with more and less in it than there was.
+    // Killed twice before the new ledger is committed, with more and with fewer bytes than before.
     for left in [&b"{\"batch\": 2, \"more\": true}\n"[..], b"{}"] {
-        let (mut ledger, notices) = Ledger::open(&path, &old).expect("anew");
-        assert_eq!(notices.len(), 1);
-        assert!(notices[0].contains("drift.jsonl is gone"), "{notices:?}");
+        let (mut ledger, diagnostics) = Ledger::open(&path, &old).expect("a new ledger");
+        assert_eq!(diagnostics.len(), 1);
+        assert!(
+            diagnostics[0].contains("drift.jsonl is missing"),
+            "{diagnostics:?}"
+        );
         assert!(ledger.is_empty());
         ledger.append(left).expect("appended");
         ledger.sync().expect("synced");
     }
-    let (mut ledger, _) = Ledger::open(&path, &old).expect("anew");
+    let (mut ledger, _) = Ledger::open(&path, &old).expect("a new ledger");
     ledger.append(b"{\"batch\": 2}\n").expect("appended");
     let new = ledger.sync().expect("synced");
     assert_eq!(new, digest(b"{\"batch\": 2}\n"));
     drop(ledger);
-    let (ledger, notices) = Ledger::open(&path, &new).expect("sound");
-    assert!(!ledger.is_empty() && notices.is_empty());
-    // The note excuses that one loss and no other.
+    let (ledger, diagnostics) = Ledger::open(&path, &new).expect("sound");
+    assert!(!ledger.is_empty() && diagnostics.is_empty());
+    // The note covers only that one loss.
     std::fs::write(&path, "x").expect("changed");
     let error = Ledger::open(&path, &new).expect_err("changed").to_string();
     assert!(
-        error.contains("is shorter than it was (1 of 13 bytes)"),
+        error.contains("is shorter than before (1 of 13 bytes)"),
         "{error}"
     );
-    assert!(
-        error.contains("put it back as it was, or remove it"),
-        "{error}"
-    );
-    // The old file, put back, counts again.
-    std::fs::write(&path, b"{\"batch\": 1}\ntail").expect("put back");
-    let (_, notices) = Ledger::open(&path, &old).expect("sound");
-    assert!(notices.is_empty());
+    assert!(error.contains("restore it, or remove it"), "{error}");
+    // If the old file is restored, it counts again.
+    std::fs::write(&path, b"{\"batch\": 1}\ntail").expect("restored");
+    let (_, diagnostics) = Ledger::open(&path, &old).expect("sound");
+    assert!(diagnostics.is_empty());
     assert_eq!(std::fs::read(&path).expect("a file"), b"{\"batch\": 1}\n");
 }
 
@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_changed_ledger_is_refused_and_left_alone(
+    fn changed_ledger_is_rejected_and_not_touched(
         text in prop::collection::vec(any::<u8>(), 1..200),
         committed in any::<prop::sample::Index>(),
         flip in prop::option::of((any::<prop::sample::Index>(), 1..=255_u8)),
@@ -102,8 +102,8 @@ proptest! {
         let opened = Ledger::open(&path, &digest(&text[..n]));
         let left = std::fs::read(&path).expect("a file");
         if bytes.starts_with(&text[..n]) {
-            let (mut ledger, notices) = opened.expect("sound");
-            prop_assert!(notices.is_empty());
+            let (mut ledger, diagnostics) = opened.expect("sound");
+            prop_assert!(diagnostics.is_empty());
             prop_assert_eq!(&left, &text[..n]);
             ledger.append(b"more").expect("appended");
             let mut all = left;
@@ -141,12 +141,12 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// How many lines end in there.
+/// The number of line ends in these bytes.
 fn lines(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').count() - 1
 }
 
-/// A state with a log of these entries, and the log.
+/// A state with a log of these entries, and the path of the log.
 fn logged(entries: &[Entry]) -> (tempfile::TempDir, std::path::PathBuf) {
     let at = folder();
     let (mut spool, found, cut) = Spool::open(at.path(), 13).expect("new");
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_log_that_was_cut_gives_its_whole_lines(
+    fn truncated_log_gives_its_complete_lines(
         entries in prop::collection::vec(entry(), 1..6),
         more in entry(),
         cut in any::<prop::sample::Index>(),
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_log_gives_what_is_before_and_keeps_the_rest(
+    fn corrupted_log_gives_the_lines_before_and_keeps_the_rest(
         entries in prop::collection::vec(entry(), 1..6),
         at_byte in any::<prop::sample::Index>(),
         flip in 1..=255_u8,
@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn a_log_has_the_written_format() {
+fn log_has_the_documented_format() {
     let row = Entry::Row {
         input: 0,
         row: 7,
@@ -221,18 +221,18 @@ fn a_log_has_the_written_format() {
     let (sum, json) = text.trim_end().split_once(' ').expect("two parts");
     assert_eq!(json, r#"{"row":{"input":0,"row":7,"fields":["a\nb",""]}}"#);
     assert_eq!(sum, &digest(json.as_bytes()).sha256[..16]);
-    // Whole, but of a program to come: nothing is cut off.
+    // Complete, but from a later version, so nothing is removed.
     let json = r#"{"heartbeat":{}}"#;
     let line = format!("{} {json}\n", &digest(json.as_bytes()).sha256[..16]);
     std::fs::write(&path, format!("{text}{line}")).expect("a log");
     let before = tree(at.path());
     let error = Spool::open(at.path(), 13).expect_err("unknown").to_string();
-    assert!(error.contains("line 2 is of a kind"), "{error}");
+    assert!(error.contains("line 2 has an unknown kind"), "{error}");
     assert!(tree(at.path()) == before);
 }
 
 #[test]
-fn logs_and_segments_of_the_past_are_removed() {
+fn old_logs_and_segments_are_removed() {
     let at = folder();
     for n in [1, 2, 3] {
         let (mut spool, ..) = Spool::open(at.path(), n).expect("new");
@@ -265,6 +265,6 @@ fn logs_and_segments_of_the_past_are_removed() {
         error.contains("000001.rows: the file is missing"),
         "{error}"
     );
-    // Where there is nothing yet, there is nothing to remove.
+    // Without any files there is nothing to remove.
     segment::remove_before(folder().path(), 2).expect("nothing");
 }

@@ -1,4 +1,4 @@
-//! What takes a process of its own: locks, limits and full disks.
+//! Tests that need their own process: locks, limits and full disks.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,11 +10,11 @@ use fairfront_run::store::{Generations, Lock};
 use super::super::*;
 use super::{commit, folder, tree, two};
 
-/// Names a folder to a test that runs in a process of its own.
+/// The variable that passes a folder to a test in its own process.
 const FOLDER: &str = "FAIRFRONT_TEST_FOLDER";
 
-/// A test of this program in a process of its own, begun by a shell line that ends in `exec "$0" "$@"`,
-/// which another program may begin in turn.
+/// Runs a test of this program in its own process, through a shell line that ends in `exec "$0" "$@"`.
+/// Another program may start the shell.
 #[cfg(unix)]
 fn in_process(before: &[&str], line: &str, test: &str, folder: &Path) -> Command {
     let words: Vec<&str> = before.iter().copied().chain(["sh", "-c", line]).collect();
@@ -45,7 +45,7 @@ fn one_process_at_a_time() {
     }
     let refused = Lock::take(&state).expect_err("held").to_string();
     let expected = format!(
-        "{}: another process works here (process {}); wait for it or stop it",
+        "{}: another process is using this folder (process {}); wait for it or stop it",
         state.display(),
         child.id()
     );
@@ -63,7 +63,7 @@ fn one_process_at_a_time() {
     assert!(refused.contains("not a folder"), "{refused}");
 }
 
-/// Runs in a process of its own.
+/// Runs in its own process.
 #[test]
 fn hold_the_lock() {
     let Some(state) = std::env::var_os(FOLDER) else {
@@ -78,14 +78,14 @@ fn hold_the_lock() {
 
 #[test]
 #[cfg(unix)]
-fn a_write_that_fails_leaves_all_as_it_was() {
+fn failed_write_changes_nothing() {
     let at = two();
     // No file may become larger than 8 KiB; the shell's unit is 512 bytes or 1 KiB.
     let line = r#"trap '' XFSZ; ulimit -f 8; exec "$0" "$@""#;
     let done = in_process(&[], line, "store::tests::process::fail_to_write", at.path())
         .env(
             "FAIRFRONT_TEST_REASON",
-            "larger than allowed; lift the limit",
+            "would exceed the size limit; raise the limit",
         )
         .output()
         .expect("a process");
@@ -94,12 +94,12 @@ fn a_write_that_fails_leaves_all_as_it_was() {
 
 #[test]
 #[cfg(target_os = "linux")]
-#[expect(clippy::print_stderr, reason = "what is not tested is said")]
-fn a_full_disk_leaves_all_as_it_was() {
+#[expect(clippy::print_stderr, reason = "skipped checks are reported")]
+fn full_disk_changes_nothing() {
     let at = folder();
     let reason =
-        "no space left on device; free some and run the same command again, nothing is lost";
-    // A file system of its own, seen by that process alone.
+        "no space left on device; free some space and run the same command again (nothing is lost)";
+    // A file system that only that process sees.
     let line = format!(
         "mount -t tmpfs -o size=64k tmpfs '{}' || exit 77; exec \"$0\" \"$@\"",
         at.path().display()
@@ -122,7 +122,7 @@ fn a_full_disk_leaves_all_as_it_was() {
     }
 }
 
-/// Runs in a process of its own, where large files cannot be written.
+/// Runs in its own process, where large files cannot be written.
 #[test]
 fn fail_to_write() {
     let (Some(state), Ok(reason)) = (
@@ -164,8 +164,8 @@ fn fail_to_write() {
         std::fs::read(&path).expect("a file"),
         b"row,reason\n1,bad\n"
     );
-    let (_, notices) = Ledger::open(&path, &committed).expect("sound");
-    assert!(notices.is_empty());
+    let (_, diagnostics) = Ledger::open(&path, &committed).expect("sound");
+    assert!(diagnostics.is_empty());
 
     let row = |n: u64, text: String| Entry::Row {
         input: 0,
