@@ -41,6 +41,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         ));
         return 2;
     }
+    if let Some((old, new)) = renamed(&args) {
+        output::error(&anyhow::anyhow!("{old} is now called {new}; rename it"));
+        return 2;
+    }
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -63,6 +67,20 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
+/// Flags of earlier builds, with their present names.
+const RENAMED: [(&str, &str); 3] = [
+    ("--method", "--solver"),
+    ("--points", "--models"),
+    ("--id", "--model-id"),
+];
+
+/// The first flag among the arguments that has another name now.
+fn renamed(args: &[OsString]) -> Option<(&'static str, &'static str)> {
+    let flags = args.iter().take_while(|arg| *arg != "--");
+    let mut flags = flags.filter_map(|arg| arg.to_str()?.split('=').next());
+    flags.find_map(|flag| RENAMED.into_iter().find(|(old, _)| *old == flag))
+}
+
 /// Whether an argument contains a NUL byte. Shells cannot pass one, but callers of [`run`] can.
 fn has_nul(arg: &std::ffi::OsStr) -> bool {
     arg.as_encoded_bytes().contains(&0)
@@ -70,6 +88,24 @@ fn has_nul(arg: &std::ffi::OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn renamed_flags_are_found_before_a_separator() {
+        let of = |args: &[&str]| {
+            let args: Vec<_> = args.iter().map(Into::into).collect();
+            super::renamed(&args).map(|(_, new)| new)
+        };
+        assert_eq!(
+            of(&["fairfront", "select", "run", "--id", "3"]),
+            Some("--model-id")
+        );
+        assert_eq!(
+            of(&["fairfront", "fit", "demo", "--points=3"]),
+            Some("--models")
+        );
+        assert_eq!(of(&["fairfront", "inspect", "--", "--id"]), None);
+        assert_eq!(of(&["fairfront", "fit", "--solver", "trace"]), None);
+    }
+
     #[test]
     fn an_argument_with_a_nul_byte_is_wrong_usage() {
         let args = ["fairfront", "inspect", "loans\0.csv"];

@@ -106,6 +106,11 @@ impl TextTable {
     }
 }
 
+/// A share as a percentage with the digits of measures.
+pub(crate) fn share(share: f64) -> String {
+    format!("{:.2}%", 100.0 * share)
+}
+
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }

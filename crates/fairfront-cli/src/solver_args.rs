@@ -26,10 +26,6 @@ pub(crate) struct SolverArgs {
         help_heading = "Solver"
     )]
     pub(crate) solver: Option<SolverName>,
-    /// The former name of --solver
-    #[arg(long, value_name = "SOLVER", hide = true)]
-    #[serde(skip_serializing)]
-    method: Option<Renamed>,
     /// Use the settings of the paper's experiments instead of the defaults
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
@@ -69,7 +65,6 @@ impl SolverArgs {
         Self {
             objective: list(&self.objective, other.objective),
             solver: self.solver.or(other.solver),
-            method: None,
             preset: self.preset.or(other.preset),
             models: self.models.or(other.models),
             set: list(&self.set, other.set),
@@ -117,27 +112,23 @@ fn solver_name() -> impl TypedValueParser<Value = SolverName> {
         .map(|name| SolverName::parse(&name).unwrap_or_default())
 }
 
-/// The value of a setting that was renamed: every value is an error with the new name.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) enum Renamed {}
+/// Declares the type of a TOML key that was renamed: every value is an error with the new name.
+macro_rules! renamed_key {
+    ($name:ident, $error:literal) => {
+        #[doc = $error]
+        #[derive(Debug, Clone, Serialize)]
+        pub(crate) enum $name {}
 
-impl Renamed {
-    const TO: &str = "`method` is now called `solver`; rename it";
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                Err(serde::de::Error::custom($error))
+            }
+        }
+    };
 }
 
-impl std::str::FromStr for Renamed {
-    type Err = &'static str;
-
-    fn from_str(_: &str) -> Result<Self, Self::Err> {
-        Err(Self::TO)
-    }
-}
-
-impl<'de> Deserialize<'de> for Renamed {
-    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(serde::de::Error::custom(Self::TO))
-    }
-}
+renamed_key!(OldMethod, "`method` is now called `solver`; rename it");
+renamed_key!(OldPoints, "`points` is now called `models`; rename it");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -159,7 +150,6 @@ impl From<FitConfig> for SolverArgs {
         Self {
             objective: config.objective,
             solver: config.solver,
-            method: None,
             preset: config.preset,
             models: config.models,
             set: config.set,

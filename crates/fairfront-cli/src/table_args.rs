@@ -10,7 +10,7 @@ use fairfront_data::{
 use fairfront_run::SolverName;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::solver_args::{FrontInName, PenaltyValue, Preset, Renamed};
+use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
 
 /// The flags as typed. Every flag is also a key of the same name in the TOML file, where a repeated
 /// flag is a list. Flags override the file, which overrides the settings of a known data set.
@@ -160,7 +160,10 @@ pub(crate) struct FitConfig {
     pub(crate) solver: Option<SolverName>,
     /// The former name of `solver`.
     #[serde(skip_serializing)]
-    method: Option<Renamed>,
+    method: Option<OldMethod>,
+    /// The former name of `models`.
+    #[serde(skip_serializing)]
+    points: Option<OldPoints>,
     pub(crate) preset: Option<Preset>,
     pub(crate) models: Option<usize>,
     #[serde(deserialize_with = "one_or_many")]

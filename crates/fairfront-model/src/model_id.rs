@@ -1,7 +1,7 @@
 //! The number of a model of a front, as people and files write it.
 
 use std::fmt;
-use std::num::{NonZeroUsize, ParseIntError};
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -49,9 +49,10 @@ impl fmt::Display for ModelId {
 }
 
 impl FromStr for ModelId {
-    type Err = ParseIntError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        let number = text.parse().map(Self);
+        number.map_err(|_| "ids of models are whole numbers from 1 on")
     }
 }

@@ -206,6 +206,10 @@ fn solvers(
                         setting, ": this is a setting of eps-fair";
                         "add ", SOLVER.is("eps-fair")
                     ],
+                    Some(("metric", setting)) => say![
+                        setting, ": metric is now called preconditioner";
+                        "rename it"
+                    ],
                     Some((name, setting)) => {
                         let near = fairfront_data::near_names(name, known);
                         say![setting, ": unknown setting; {near}"]
@@ -238,6 +242,9 @@ fn solvers(
                 let known = known.iter().map(|setting| setting.name);
                 let hint = match known.clone().any(|k| k == name) {
                     true => error.to_string(),
+                    false if name == "metric" => {
+                        "metric is now called preconditioner; rename it".into()
+                    }
                     false => format!(
                         "{of} has no such setting; {}",
                         fairfront_data::near_names(name, known)

@@ -7,12 +7,12 @@ use fairfront_core::{Measure, counted, grouped};
 use fairfront_model::ModelId;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
-    FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo,
+    FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo, Unit,
 };
 use fairfront_solve::{AnySolver, StopReason};
 
-use super::TextTable;
 use super::plot::{Charset, plot};
+use super::{TextTable, share};
 use crate::output;
 
 /// Summarizes a fit in a few lines.
@@ -277,7 +277,11 @@ pub(crate) fn table(
     let first = std::iter::once("unmitigated".to_owned());
     table.row(
         first
-            .chain(shown.iter().map(|name| estimate(name, sign, unmitigated)))
+            .chain(
+                shown
+                    .iter()
+                    .map(|name| estimate(run, name, sign, unmitigated)),
+            )
             .collect(),
     );
     let (spread_by, drawn, names) = match run.judged.front_in {
@@ -300,7 +304,7 @@ pub(crate) fn table(
     for i in spread.into_iter().flatten() {
         let value = |name: &str| front.column(name).and_then(|c| c[i]);
         let id = std::iter::once(ModelId::of_index(i).to_string());
-        let cells = shown.iter().map(|name| estimate(name, sign, value));
+        let cells = shown.iter().map(|name| estimate(run, name, sign, value));
         table.row(id.chain(cells).collect());
     }
     let stopped = match run.stop {
@@ -383,16 +387,26 @@ fn noise(run: &RunInfo, front: &FrontTable, split: &str) -> String {
     }
 }
 
-/// A value with the wider side of its interval: `0.0466 ±0.0250`.
-fn estimate(name: &str, sign: &str, value: impl Fn(&str) -> Option<f64>) -> String {
+/// A value with the wider side of its interval: `0.0466 ±0.0250`, or `71.02% ±1.18` for a share.
+fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Option<f64>) -> String {
     let Some(own) = value(name) else {
         return "-".into();
     };
+    let meaning = name
+        .split_once('.')
+        .and_then(|(_, bare)| run.meaning.measure(bare));
+    let is_share = meaning.is_some_and(|meaning| meaning.unit == Unit::Share);
     let ends = (
         value(&format!("{name}.low")),
         value(&format!("{name}.high")),
     );
     match ends {
+        (Some(low), Some(high)) if is_share => format!(
+            "{} {sign}{:.2}",
+            share(own),
+            100.0 * (own - low).max(high - own)
+        ),
+        _ if is_share => share(own),
         (Some(low), Some(high)) => {
             // The same number of decimals as the interval, so that they are comparable.
             format!("{own:.4} {sign}{:.4}", (own - low).max(high - own))

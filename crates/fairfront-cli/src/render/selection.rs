@@ -7,7 +7,7 @@ use fairfront_core::counted;
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
-use super::TextTable;
+use super::{TextTable, share};
 
 /// Renders a selected model: the reason, the certificate, the price and the measures.
 pub(crate) fn selection(
@@ -37,7 +37,17 @@ pub(crate) fn selection(
             .get(column)
             .and_then(|c| c[found.model_id.index()])
     };
-    let written = |v: Option<f64>| v.map_or_else(|| "-".into(), |v| format!("{v:.4}"));
+    let is_share = |name: &str| {
+        let meaning = front.meaning.measure(name);
+        meaning.is_some_and(|meaning| meaning.unit == Unit::Share)
+    };
+    let number = |name: &str, value: f64| match is_share(name) {
+        true => share(value),
+        false => format!("{value:.4}"),
+    };
+    let written = |name: &str, value: Option<f64>| {
+        value.map_or_else(|| "-".into(), |value| number(name, value))
+    };
     // Ends of intervals, if any column has them.
     let ends = |name: &str| {
         let end = |end: &str| at(&format!("{reporting}.{name}.{end}"));
@@ -72,16 +82,16 @@ pub(crate) fn selection(
             let mut cells = vec![label(name)];
             let own = splits
                 .iter()
-                .map(|split| written(at(&format!("{split}.{name}"))));
+                .map(|split| written(name, at(&format!("{split}.{name}"))));
             cells.extend(own);
             if has_ends {
                 cells.push(ends(name).map_or_else(
                     || "-".into(),
-                    |(low, high)| format!("{low:.4} to {high:.4}"),
+                    |(low, high)| format!("{} to {}", number(name, low), number(name, high)),
                 ));
             }
             let before = front.unmitigated.get(&format!("{reporting}.{name}"));
-            cells.push(written(before.copied().flatten()));
+            cells.push(written(name, before.copied().flatten()));
             table.row(cells);
         }
         out.push('\n');
@@ -148,9 +158,7 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
             .iter()
             .map(|size| {
                 let name = size.group.as_deref().unwrap_or("all rows");
-                let rate = size
-                    .rate
-                    .map_or_else(|| "-".into(), |rate| format!("{:.2}%", 100.0 * rate));
+                let rate = size.rate.map_or_else(|| "-".into(), share);
                 format!(
                     "{name} {rate} of {}",
                     counted(size.rows.round() as usize, "row")

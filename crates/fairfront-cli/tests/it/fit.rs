@@ -277,8 +277,7 @@ fn errors_name_the_wrong_key_of_a_toml_file() {
         let args = "fit --config run.toml --out r";
         run_in(&folder, args).fails(2, expected);
     };
-    let table = "files = \"demo\"\n\n[fit]\nmodels = 5
-\n[fit.set]\ntolerance = 1e-7\n";
+    let table = "files = \"demo\"\n\n[fit]\nmodels = 5\n\n[fit.set]\ntolerance = 1e-7\n";
     refused(
         table,
         "run.toml, line 6: fit.set: expected a string or a list",
@@ -297,17 +296,46 @@ fn errors_name_the_wrong_key_of_a_toml_file() {
         "[fit]\nmethod = \"trace\"\n",
         "line 2: method: `method` is now called `solver`; rename it",
     );
+    refused(
+        "[fit]\npoints = 7\n",
+        "line 2: points: `points` is now called `models`; rename it",
+    );
     refused("[fit]\npionts = 3\n", "line 2: unknown field `pionts`");
     refused("[fit]\nset = \n", "line 2: ");
 }
 
-/// `--method` is an error that names `--solver`.
+/// Former names are errors that name the present ones.
 #[test]
-fn the_former_name_of_solver_is_rejected() {
+fn former_names_are_rejected() {
     let folder = TempDir::new().expect("a folder");
-    for command in ["fit", "tune"] {
-        let args = format!("{command} demo --method trace");
-        run_in(&folder, &args).fails(2, "now called `solver`");
+    for (args, error) in [
+        (
+            "fit demo --method trace --out r",
+            "error: --method is now called --solver",
+        ),
+        (
+            "tune demo --method=trace",
+            "error: --method is now called --solver",
+        ),
+        (
+            "fit demo --points 9 --out r",
+            "error: --points is now called --models",
+        ),
+        ("select r --id 3", "error: --id is now called --model-id"),
+        (
+            "fit demo --set metric=none --out r",
+            "metric is now called preconditioner",
+        ),
+        (
+            "fit demo --solver pf-smg --set metric=none --out r",
+            "metric is now called preconditioner",
+        ),
+        (
+            "select r --model-id 0",
+            "ids of models are whole numbers from 1 on",
+        ),
+    ] {
+        run_in(&folder, args).fails(2, error);
     }
     let outcome = run_in(&folder, "fit demo --solver trade");
     has(&outcome.err, "'trace'");

@@ -140,7 +140,7 @@ pub(super) fn decimal(sample: &[u8], separator: u8) -> Option<Decimal> {
     decided(&columns)
 }
 
-/// Like [`decimal`], for records whose fields are not separated by commas.
+/// Like `decimal`, for records whose fields are not separated by commas.
 pub fn decimal_of(records: &[RawRecord]) -> Option<Decimal> {
     let mut columns: Vec<Seen> = Vec::new();
     for fields in records.iter().filter_map(|r| r.fields.as_ref().ok()) {
