@@ -301,10 +301,19 @@ def write_results(name, text, content, packages, folder=BENCH / "results"):
     versions = {name: importlib.metadata.version(name) for name in packages}
     # The version is that of the sources; the digest identifies the program.
     head = {"where": where(versions), "program_sha256": sha256(FAIRFRONT), "cut": CUT}
-    raw = json.dumps({**head, **content}, indent=1)
-    # Write each list of numbers on one line.
-    raw = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", raw)
+    raw = json.dumps(rounded({**head, **content}), indent=0)
+    # Write lists and objects without others inside on one line.
+    raw = re.sub(r"([\[{])\s+([^\]\[{}]*?)\s+([\]}])", lambda m: m[1] + " ".join(m[2].split()) + m[3], raw)
     (folder / f"{name}.json").write_text(raw + "\n")
+
+
+def rounded(value):
+    """The same JSON with seven significant digits."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def sha256(path):
