@@ -37,16 +37,8 @@ pub(crate) fn selection(
             .get(column)
             .and_then(|c| c[found.model_id.index()])
     };
-    let is_share = |name: &str| {
-        let meaning = front.meaning.measure(name);
-        meaning.is_some_and(|meaning| meaning.unit == Unit::Share)
-    };
-    let number = |name: &str, value: f64| match is_share(name) {
-        true => share(value),
-        false => format!("{value:.4}"),
-    };
     let written = |name: &str, value: Option<f64>| {
-        value.map_or_else(|| "-".into(), |value| number(name, value))
+        value.map_or_else(|| "-".into(), |value| number(front, name, value))
     };
     // Ends of intervals, if any column has them.
     let ends = |name: &str| {
@@ -59,16 +51,6 @@ pub(crate) fn selection(
     let names: Vec<&str> = names
         .filter_map(|(name, _)| name.strip_prefix(&prefix))
         .collect();
-    let is_overall = |name: &&&str| {
-        let Some(meaning) = front.meaning.measure(name) else {
-            return false;
-        };
-        let compares = !meaning.compares.is_empty() && meaning.unit != Unit::Loss;
-        // The error rate is a measure if its costs differ.
-        let is_overall =
-            **name == "accuracy" || (meaning.unit == Unit::Loss && meaning.compares.is_empty());
-        is_measure(name) && (compares || is_overall)
-    };
     let table = |title: &str, names: &[&str], out: &mut String| {
         let mut header = vec![title.to_owned()];
         header.extend(splits.iter().map(|split| format!(">{split}")));
@@ -87,7 +69,13 @@ pub(crate) fn selection(
             if has_ends {
                 cells.push(ends(name).map_or_else(
                     || "-".into(),
-                    |(low, high)| format!("{} to {}", number(name, low), number(name, high)),
+                    |(low, high)| {
+                        format!(
+                            "{} to {}",
+                            number(front, name, low),
+                            number(front, name, high)
+                        )
+                    },
                 ));
             }
             let before = front.unmitigated.get(&format!("{reporting}.{name}"));
@@ -97,7 +85,11 @@ pub(crate) fn selection(
         out.push('\n');
         table.render(out);
     };
-    let overall: Vec<&str> = names.iter().filter(is_overall).copied().collect();
+    let overall: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| is_overall(front, name))
+        .collect();
     table("", &overall, &mut out);
     let mut groups: Vec<&str> = Vec::new();
     for rate in [
@@ -123,6 +115,25 @@ pub(crate) fn selection(
         let _ = writeln!(out, "\nWrote the model to {}.", model.display());
     }
     out
+}
+
+/// Whether a measure is about all rows, or compares groups.
+fn is_overall(front: &FrontColumns, name: &str) -> bool {
+    let Some(meaning) = front.meaning.measure(name) else {
+        return false;
+    };
+    let compares = !meaning.compares.is_empty() && meaning.unit != Unit::Loss;
+    // The error rate is a measure if its costs differ.
+    let is_loss = meaning.unit == Unit::Loss && meaning.compares.is_empty();
+    is_measure(name) && (compares || is_loss || name == "accuracy")
+}
+
+/// A value of a measure; shares are percentages.
+fn number(front: &FrontColumns, name: &str, value: f64) -> String {
+    match front.meaning.measure(name).map(|meaning| meaning.unit) {
+        Some(Unit::Share) => share(value),
+        _ => format!("{value:.4}"),
+    }
 }
 
 /// The line about the price, with its rows and intervals.
