@@ -69,7 +69,7 @@ $(BOOK_VENV)/.installed: docs/requirements.txt
 # The command-line and Python references of the book; tests/python/test_reference.py fails if they are out of date.
 reference:
 	cargo build --workspace --bins --tests --locked $(FEATURES)
-	$(PYTHON) scripts/reference.py target/debug/fairfront
+	$(PYTHON) scripts/command_reference.py target/debug/fairfront
 	$(PYTHON) scripts/python_reference.py
 
 licenses:

@@ -19,7 +19,7 @@ def _script(name):
 @pytest.fixture(scope="module")
 def reference():
     """The script that writes the command-line reference."""
-    return _script("reference")
+    return _script("command_reference")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ mod args;
 mod command;
 #[cfg(feature = "download")]
 mod download;
+mod help;
 mod output;
 mod progress;
 mod render;

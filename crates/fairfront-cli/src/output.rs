@@ -39,8 +39,15 @@ fn width_of(stream: impl std::os::windows::io::AsHandle) -> Option<usize> {
     Some(usize::from(width.0))
 }
 
-/// Breaks lines that are wider than the terminal between words, and indents the rest by two more
-/// spaces. Without a terminal, lines stay whole.
+/// Breaks the lines of messages at 100 characters, or at the width of a narrower terminal.
+pub(crate) fn wrapped(text: String) -> String {
+    let widths = [width(), width_of(io::stderr()), Some(100)];
+    let narrowest = widths.into_iter().flatten().min();
+    fitted(Cow::Owned(text), narrowest).into_owned()
+}
+
+/// Breaks lines that are wider than this between words, and indents the rest by two more spaces.
+/// Without a width, lines stay whole.
 fn fitted(text: Cow<'_, str>, width: Option<usize>) -> Cow<'_, str> {
     let Some(width) = width else {
         return text;

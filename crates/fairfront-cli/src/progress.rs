@@ -12,7 +12,7 @@ use fairfront_solve::{Observer, Progress, StopSignal};
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Set while a table is read, when there are no results to keep.
+/// Set while a table is read, before any results exist.
 static READING: AtomicBool = AtomicBool::new(false);
 
 /// The reason why a command ended before it had a model.
@@ -138,7 +138,7 @@ impl Bar {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             start,
-            // A limit that the clock cannot represent is no limit.
+            // A limit that the clock cannot represent does not apply.
             deadline: max_seconds
                 .and_then(|s| Duration::try_from_secs_f64(s).ok())
                 .and_then(|limit| start.checked_add(limit)),

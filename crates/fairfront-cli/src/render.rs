@@ -33,7 +33,9 @@ use crate::wording::Flags;
 pub(crate) struct TextTable {
     /// Whether each column is aligned to the right.
     right: Vec<bool>,
+    /// The rows, of which the first `headers` are the header.
     rows: Vec<Vec<String>>,
+    headers: usize,
 }
 
 impl TextTable {
@@ -47,7 +49,14 @@ impl TextTable {
                     .map(|h| h.trim_start_matches('>').to_owned())
                     .collect(),
             ],
+            headers: 1,
         }
+    }
+
+    /// Adds a second line to the header.
+    pub(crate) fn second_header(&mut self, cells: Vec<String>) {
+        self.row(cells);
+        self.headers = 2;
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
@@ -61,7 +70,7 @@ impl TextTable {
 
     /// Whether there is a row below the header.
     pub(crate) fn has_rows(&self) -> bool {
-        self.rows.len() > 1
+        self.rows.len() > self.headers
     }
 
     pub(crate) fn render(&self, out: &mut String) {
@@ -93,11 +102,15 @@ impl TextTable {
             out.push_str(line.trim_end());
             out.push('\n');
         }
-        let left_out = &self.rows[0][widths.len()..];
-        let left_out: Vec<&str> = left_out
-            .iter()
+        let name = |column: usize| {
+            let lines = self.rows[..self.headers]
+                .iter()
+                .map(|row| row[column].as_str());
+            lines.collect::<Vec<_>>().join(" ").trim().to_owned()
+        };
+        let left_out: Vec<String> = (widths.len()..self.right.len())
+            .map(name)
             .filter(|name| !name.is_empty())
-            .map(String::as_str)
             .collect();
         if !left_out.is_empty() {
             let names = left_out.join(", ");
@@ -231,31 +244,9 @@ pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        wrap(
-            &format!("{category}: {}", diagnostic.message.render(&Flags)),
-            &mut out,
-        );
+        let _ = writeln!(out, "{category}: {}", diagnostic.message.render(&Flags));
     }
-    out
-}
-
-/// Wraps `text` at 100 characters and indents all lines after the first.
-fn wrap(text: &str, out: &mut String) {
-    const WIDTH: usize = 100;
-    let mut used = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > WIDTH {
-            out.push_str("\n  ");
-            used = 2;
-        } else if used > 0 {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += length;
-    }
-    out.push('\n');
+    output::wrapped(out)
 }
 
 fn columns(columns: &[ColumnSummary], out: &mut String) {

@@ -40,7 +40,7 @@ impl<'a> Rows<'a> {
         self.range.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }

@@ -41,7 +41,7 @@ impl Points {
         self.data.len() / self.n_params.max(1)
     }
 
-    /// Whether there are no points.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }

@@ -17,7 +17,7 @@ pub trait NumberSource: Send + Sync + Debug {
     /// Number of values.
     fn len(&self) -> usize;
 
-    /// Whether there are no values.
+    /// Whether it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// Whether there are no values.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -45,7 +45,7 @@ impl<'a> Values<'a> {
         self.data.len() / self.m
     }
 
-    /// Whether there are no points.
+    /// Whether it is empty.
     pub fn is_empty(self) -> bool {
         self.data.is_empty()
     }

@@ -206,13 +206,9 @@ fn solvers(
                         setting, ": this is a setting of eps-fair";
                         "add ", SOLVER.is("eps-fair")
                     ],
-                    Some(("metric", setting)) => say![
-                        setting, ": metric is now called preconditioner";
-                        "rename it"
-                    ],
                     Some((name, setting)) => {
-                        let near = fairfront_data::near_names(name, known);
-                        say![setting, ": unknown setting; {near}"]
+                        let hint = known_settings(name, known);
+                        say![setting, ": unknown setting; {hint}"]
                     }
                     None => {
                         let mut message = Message::default();
@@ -242,19 +238,24 @@ fn solvers(
                 let known = known.iter().map(|setting| setting.name);
                 let hint = match known.clone().any(|k| k == name) {
                     true => error.to_string(),
-                    false if name == "metric" => {
-                        "metric is now called preconditioner; rename it".into()
-                    }
-                    false => format!(
-                        "{of} has no such setting; {}",
-                        fairfront_data::near_names(name, known)
-                    ),
+                    false => format!("{of} has no such setting; {}", known_settings(name, known)),
                 };
                 Error::usage(say![SET, " \"{name}={value}\": {hint}"])
             })?;
         }
     }
     Ok(candidates)
+}
+
+/// Suggests settings for an unknown one: the present name of a renamed setting, or similar names.
+pub(crate) fn known_settings<'a>(
+    unknown: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> String {
+    match unknown {
+        "metric" => "it is now called \"preconditioner\"".into(),
+        _ => fairfront_data::near_names(unknown, known),
+    }
 }
 
 /// The paper centers conditional covariances with all rows.

@@ -33,7 +33,7 @@ impl FrontTable {
         self.params.len()
     }
 
-    /// Whether there are no models.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }

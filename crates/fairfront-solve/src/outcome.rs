@@ -26,7 +26,7 @@ impl Front {
         self.points.len()
     }
 
-    /// Whether there are no points.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }

@@ -42,7 +42,7 @@ impl Front {
         self.run.front.len()
     }
 
-    /// Whether there are no models.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -65,7 +65,7 @@ impl Place {
         assert_eq!(self.read("rows.data.part"), None);
     }
 
-    /// Asserts that there is no file and that the error is one line with these words.
+    /// Asserts that no file exists and that the error is one line with these words.
     fn assert_failed(&self, done: Result<(), String>, words: &[&str]) {
         let message = done.unwrap_err();
         for words in words {

@@ -272,7 +272,7 @@ pub(crate) fn table(
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = TextTable::new(&header);
     let below = head(|name| heading(name).1, "");
-    table.row(below.iter().map(|cell| cell[1..].to_owned()).collect());
+    table.second_header(below.iter().map(|cell| cell[1..].to_owned()).collect());
     let unmitigated = |name: &str| run.unmitigated.values.get(name).copied().flatten();
     let first = std::iter::once("unmitigated".to_owned());
     table.row(

@@ -324,11 +324,11 @@ fn former_names_are_rejected() {
         ("select r --id 3", "error: --id is now called --model-id"),
         (
             "fit demo --set metric=none --out r",
-            "metric is now called preconditioner",
+            "it is now called \"preconditioner\"",
         ),
         (
             "fit demo --solver pf-smg --set metric=none --out r",
-            "metric is now called preconditioner",
+            "it is now called \"preconditioner\"",
         ),
         (
             "select r --model-id 0",

@@ -55,7 +55,7 @@ impl Host {
     }
 }
 
-/// The ranges of points that are processed side by side; one empty range if there are no points.
+/// The ranges of points that are processed side by side; one empty range without points.
 fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
     let starts = (0..n_points.max(1)).step_by(LANES);
     starts

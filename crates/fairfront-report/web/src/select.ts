@@ -2,7 +2,6 @@
 
 import { extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
 import {
-  canonical,
   type Comparator,
   type Requirement,
   requirementText,
@@ -114,11 +113,7 @@ export function meetingOf(front: Front, requirements: Requirement[]): number[] {
 
 function boundsOf(front: Front, requirements: Requirement[]): Column[] {
   return requirements.map((requirement) => {
-    const { term, comparator } = requirement;
-    // A lower limit on a covariance makes no sense. It is meant for the ratio or rate that has this name elsewhere.
-    const objective = front.meant.find(({ name }) => name === canonical(term));
-    const other = comparator.startsWith(">") && !term.objective && (objective?.covariance ?? false);
-    const found = (other ? front.measureFor(term) : null) ?? front.find(term, "measure");
+    const found = front.find(requirement.term, "measure");
     if (typeof found === "string") {
       throw usage("--require", requirementText(requirement), found);
     }

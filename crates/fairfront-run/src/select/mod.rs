@@ -221,20 +221,7 @@ impl FrontColumns {
 
     /// The column of a requirement.
     pub(crate) fn require_column(&self, requirement: &Requirement) -> Result<Column, Error> {
-        let term = &requirement.term;
-        // A lower limit on a covariance makes no sense. It is meant for the ratio or rate that has
-        // this name elsewhere.
-        let at_least = matches!(
-            requirement.comparator,
-            Comparator::AtLeast | Comparator::Above
-        );
-        let objective = self.meaning.objective(&term.canonical());
-        let is_covariance = objective.is_some_and(|objective| objective.covariance);
-        let other = at_least && !term.objective && is_covariance;
-        let found = match self.meant(term).filter(|_| other) {
-            Some(problem) => Err(problem),
-            None => self.find(term, First::Measure),
-        };
+        let found = self.find(&requirement.term, First::Measure);
         found.map_err(|e| wrong(REQUIRE, requirement, &e))
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::ask::known_settings;
 use fairfront_core::{Purpose, Stream, each, grouped, say};
-use fairfront_data::near_names;
 use fairfront_solve::AnySolver;
 use serde::Serialize;
 
@@ -228,7 +228,7 @@ impl Axis {
         let settings = solver.settings();
         let known = settings.iter().map(|setting| setting.name);
         if !known.clone().any(|known| known == name) {
-            let (of, near) = (solver.name(), near_names(name, known));
+            let (of, near) = (solver.name(), known_settings(name, known));
             return Err(Error::usage(say![
                 TRY.of(name),
                 ": {of} has no such setting; {near}"
