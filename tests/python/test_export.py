@@ -201,6 +201,7 @@ def sqlite():
     except sqlite3.OperationalError:
         # Some builds of SQLite have no mathematical functions.
         connection.create_function("exp", 1, math.exp, deterministic=True)
+        connection.create_function("ln", 1, math.log, deterministic=True)
     return connection
 
 

@@ -87,6 +87,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Settings of the solver by name, the same as for ``--set`` of the command.
     preset : {"paper"}, default=None
         ``"paper"`` uses the settings of the experiments of Liu and Vicente instead of fairfront's defaults.
+    family : {"linear", "trees", "auto"}, default="linear"
+        The family of models. ``"trees"`` combines probabilities that boosted trees estimate out of fold. ``"auto"``
+        fits both families and keeps the models that are nondominated on validation rows, so set
+        ``validation_fraction`` too.
     validation_fraction : float, default=0.0
         The share of the rows, drawn with ``random_state``, that do not train models but help to choose them. By
         default, all rows train models, and models are chosen on the same rows.
@@ -200,6 +204,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         polish: bool = False,
         settings: dict[str, Any] | None = None,
         preset: str | None = None,
+        family: str = "linear",
         validation_fraction: float = 0.0,
         missing: str = "keep",
         missing_sensitive: str = "error",
@@ -227,6 +232,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.polish = polish
         self.settings = settings
         self.preset = preset
+        self.family = family
         self.validation_fraction = validation_fraction
         self.missing = missing
         self.missing_sensitive = missing_sensitive
@@ -426,6 +432,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "front_in": self.front_in,
             "penalty": _penalty(self.penalty),
             "preset": self.preset,
+            "family": self.family,
+            "brought": None,
             "seed": number,
         }
 

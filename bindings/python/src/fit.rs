@@ -2,7 +2,9 @@
 
 use fairfront_core::Attribute;
 use fairfront_data::{attribute_name, grammar};
-use fairfront_run::{Ask, FitRequest, FrontIn, Run, SolverName, fit_with};
+use fairfront_run::{
+    Ask, Brought, FamilyName, FamilyRequest, FitRequest, FrontIn, Run, SolverName, fit_with,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -24,6 +26,9 @@ pub(crate) struct Asked<'py> {
     front_in: Option<String>,
     penalty: Option<f64>,
     preset: Option<String>,
+    family: String,
+    /// Columns with probabilities of the user's own estimators, as JSON of [`Brought`].
+    brought: Option<String>,
     seed: u64,
 }
 
@@ -53,12 +58,25 @@ impl Asked<'_> {
                 Some(other) => return Err(unknown("front_in", other, &["objectives", "measures"])),
             },
             penalty: self.penalty,
+            family: FamilyRequest {
+                family: family(&self.family)?,
+                brought: self.brought()?,
+                ..FamilyRequest::default()
+            },
             seed: self.seed,
         };
         let attributes: Vec<String> = attributes.iter().map(|name| text_of(name)).collect();
         let mut request = ask.request(source, &attributes).map_err(Failure::from)?;
         request.loss_alone = attributes.is_empty();
         Ok(request)
+    }
+
+    fn brought(&self) -> PyResult<Brought> {
+        let parsed = self.brought.as_deref().map(serde_json::from_str);
+        let parsed = parsed
+            .transpose()
+            .map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(parsed.unwrap_or_default())
     }
 }
 
@@ -77,6 +95,13 @@ fn solver(name: &str) -> PyResult<SolverName> {
     SolverName::parse(name).ok_or_else(|| {
         let known = SolverName::ALL.map(SolverName::name);
         unknown("solver", name, &known)
+    })
+}
+
+fn family(name: &str) -> PyResult<FamilyName> {
+    FamilyName::parse(name).ok_or_else(|| {
+        let known = FamilyName::ALL.map(FamilyName::name);
+        unknown("family", name, &known)
     })
 }
 

@@ -50,7 +50,7 @@ fn parameter(name: Name) -> Option<&'static str> {
         "split" => "validation_fraction",
         "target" => "y",
         "weight" => "sample_weight",
-        same @ ("best" | "confidence" | "exact" | "force" | "front_in" | "min_group"
+        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "min_group"
         | "missing" | "missing_sensitive" | "penalty" | "polish" | "pool_groups"
         | "pool_rare" | "preset" | "require" | "reservoir" | "solver" | "weights"
         | "window") => same,

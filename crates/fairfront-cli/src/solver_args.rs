@@ -3,7 +3,9 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fairfront_data::{Error, Spec};
-use fairfront_run::{Ask, FitRequest, FrontIn, SolverName, attribute_texts};
+use fairfront_run::{
+    Ask, Brought, FamilyName, FamilyRequest, FitRequest, FrontIn, SolverName, attribute_texts,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::table_args::FitConfig;
@@ -53,6 +55,25 @@ pub(crate) struct SolverArgs {
         allow_hyphen_values = true
     )]
     pub(crate) penalty: Option<PenaltyValue>,
+    /// Family of models: linear, trees (combinations of probabilities that boosted trees estimate),
+    /// or auto, which fits both and keeps the models that are nondominated on validation rows
+    /// [default: linear]
+    #[arg(
+        long,
+        value_name = "FAMILY",
+        value_parser = family_name(),
+        hide_possible_values = true,
+        help_heading = "Models"
+    )]
+    pub(crate) family: Option<FamilyName>,
+    /// Column with the probabilities of another model: fit the front around that model, with trees
+    /// for the sensitive columns
+    #[arg(long, value_name = "COLUMN", help_heading = "Models")]
+    pub(crate) score: Option<String>,
+    /// Confirm that the probabilities in --score were produced without the row itself: out of fold,
+    /// or by a model trained on other rows
+    #[arg(long, requires = "score", help_heading = "Models")]
+    pub(crate) out_of_fold: bool,
 }
 
 impl SolverArgs {
@@ -71,6 +92,9 @@ impl SolverArgs {
             polish: self.polish || other.polish,
             front_in: self.front_in.or(other.front_in),
             penalty: self.penalty.clone().or(other.penalty),
+            family: self.family.or(other.family),
+            score: self.score.clone().or(other.score),
+            out_of_fold: self.out_of_fold || other.out_of_fold,
         }
     }
 
@@ -101,9 +125,55 @@ impl SolverArgs {
                 Some(value) => value.number()?,
                 None => None,
             },
+            family: self.family(spec)?,
             seed: spec.seed,
         })
     }
+
+    /// The families of models to fit.
+    fn family(&self, spec: &Spec) -> anyhow::Result<FamilyRequest> {
+        let family = match (&self.score, self.family) {
+            (Some(_), None | Some(FamilyName::Trees)) => FamilyName::Trees,
+            (Some(score), Some(other)) => {
+                return Err(Error::usage(format!(
+                    "--score {score}: the front is made of models around this score, so it cannot \
+                     be combined with --family {}; remove one of them",
+                    other.name()
+                ))
+                .into());
+            }
+            (None, family) => family.unwrap_or_default(),
+        };
+        if let (Some(score), false) = (&self.score, self.out_of_fold) {
+            return Err(Error::usage(format!(
+                "--score {score}: probabilities of a model for the rows it was trained on are too \
+                 good, and so would be the front; produce them out of fold (with scikit-learn: \
+                 cross_val_predict) and confirm this with --out-of-fold"
+            ))
+            .into());
+        }
+        let sensitive = spec.sensitive.iter().flatten().cloned();
+        Ok(FamilyRequest {
+            family,
+            brought: Brought {
+                outcome: self.score.clone(),
+                groups: Vec::new(),
+            },
+            // Learners are blind to groups; thresholds by group are shown separately.
+            ignored: match spec.use_sensitive {
+                true => sensitive.collect(),
+                false => Vec::new(),
+            },
+            by_group: spec.use_sensitive && family != FamilyName::Linear,
+            ..FamilyRequest::default()
+        })
+    }
+}
+
+/// Parses the name of a family, with suggestions for misspelled names.
+fn family_name() -> impl TypedValueParser<Value = FamilyName> {
+    PossibleValuesParser::new(FamilyName::ALL.map(FamilyName::name))
+        .map(|name| FamilyName::parse(&name).unwrap_or_default())
 }
 
 /// Parses the name of a solver, with suggestions for misspelled names.
@@ -156,6 +226,9 @@ impl From<FitConfig> for SolverArgs {
             polish: config.polish,
             front_in: config.front_in,
             penalty: config.penalty,
+            family: config.family,
+            score: config.score,
+            out_of_fold: config.out_of_fold,
         }
     }
 }

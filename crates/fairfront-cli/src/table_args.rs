@@ -7,7 +7,7 @@ use fairfront_data::{
     ColumnType, Decimal, Error, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions, Spec,
     data_folder, grammar,
 };
-use fairfront_run::SolverName;
+use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
@@ -176,6 +176,9 @@ pub(crate) struct FitConfig {
     pub(crate) exact: bool,
     pub(crate) best: Option<String>,
     pub(crate) penalty: Option<PenaltyValue>,
+    pub(crate) family: Option<FamilyName>,
+    pub(crate) score: Option<String>,
+    pub(crate) out_of_fold: bool,
     pub(crate) max_seconds: Option<f64>,
     pub(crate) checkpoint_every: Option<f64>,
 }

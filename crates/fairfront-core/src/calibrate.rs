@@ -59,23 +59,24 @@ impl Calibration {
     }
 }
 
-/// The same models with all parameters multiplied by a factor: the one above 0 for which the
-/// probabilities 1/(1 + e^(−φ)) have the smallest log loss on these rows. No decision changes.
-/// Models without such a factor, and those of a predictor that is not linear, are returned
-/// unchanged.
+/// The same models with scores multiplied by a factor: the one above 0 for which the probabilities
+/// 1/(1 + e^(−φ)) have the smallest log loss on these rows. No decision changes. Models without such
+/// a factor, and those of a predictor that cannot scale its scores
+/// ([`Predictor::scaled`]), are returned unchanged.
 pub fn rescaled(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
     points: &Points,
 ) -> Result<Points, Error> {
-    if predictor.as_linear().is_none() {
+    let can_scale = |point: &[f64]| predictor.scaled(rows.schema(), point, 1.0).is_some();
+    if !points.iter().next().is_some_and(can_scale) {
         return Ok(points.clone());
     }
     let mut scaled = Points::new(points.n_params());
     let calibrations = calibrate_scale(predictor, rows, points)?;
     for (point, calibration) in points.iter().zip(calibrations) {
-        let point: Vec<f64> = point.iter().map(|x| calibration.slope * x).collect();
-        scaled.push(&point);
+        let found = predictor.scaled(rows.schema(), point, calibration.slope);
+        scaled.push(found.as_deref().unwrap_or(point));
     }
     Ok(scaled)
 }
@@ -482,6 +483,7 @@ mod tests {
             categorical: Vec::new(),
             attributes: Vec::new(),
             n_outputs: 1,
+            hidden: 0,
         };
         let (scores, labels) = (scores.to_vec(), labels.to_vec());
         let block = RowBlock::new(&schema, scores, vec![], labels, vec![], weights.to_vec());

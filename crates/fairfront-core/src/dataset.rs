@@ -84,6 +84,17 @@ pub struct Schema {
     pub attributes: Vec<Attribute>,
     /// Labels per row: 1 for a binary target.
     pub n_outputs: usize,
+    /// Hidden units of the models of these rows; 0 for linear models.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 impl Schema {
@@ -430,6 +441,19 @@ impl Dataset {
         })
     }
 
+    /// The same rows for models with this many hidden units; 0 for linear models. Rows are not
+    /// copied.
+    #[must_use]
+    pub fn with_hidden(&self, hidden: u32) -> Self {
+        Self {
+            schema: Arc::new(Schema {
+                hidden,
+                ..Schema::clone(&self.schema)
+            }),
+            ..self.clone()
+        }
+    }
+
     /// The meaning of the numbers in a row.
     pub fn schema(&self) -> &Schema {
         &self.schema
@@ -516,6 +540,7 @@ mod tests {
             ],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
             n_outputs: 1,
+            hidden: 0,
         }
     }
 

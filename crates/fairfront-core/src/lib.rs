@@ -31,6 +31,7 @@
 //!     categorical: Vec::new(),
 //!     attributes: vec![sex.clone()],
 //!     n_outputs: 1,
+//!     hidden: 0,
 //! };
 //! let (incomes, labels) = (vec![1.0, 2.0, 4.0], vec![-1.0, 1.0, 1.0]);
 //! let block = RowBlock::new(&schema, incomes, vec![], labels, vec![vec![0, 0, 1]], vec![1.0; 3])?;
@@ -54,12 +55,14 @@ mod cholesky;
 mod contrast;
 mod dataset;
 mod decision;
+mod derive;
 mod engine;
 mod error;
 mod fair_problem;
 mod lanes;
 mod measure;
 mod message;
+mod network;
 mod objective;
 mod predictor;
 mod probability;
@@ -89,6 +92,7 @@ pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Costs, Measure, Measures, measure};
 pub use message::{Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, with};
+pub use network::{MOST_HIDDEN, Network};
 pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, Means, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,

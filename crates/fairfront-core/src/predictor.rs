@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine;
 use crate::fair_problem::side_by_side;
 use crate::lanes::{Lanes, ZERO};
-use crate::{Error, RowBlock, RowSource, Schema};
+use crate::{Error, Network, RowBlock, RowSource, Schema};
 
 /// Some rows of a block: the tile that kernels process.
 #[derive(Debug, Clone)]
@@ -87,9 +87,23 @@ pub trait Predictor: Send + Sync {
     fn intercept(&self, _schema: &Schema) -> Option<usize> {
         None
     }
+    /// Names of the parameters except the last, in order; by default, those of the features.
+    fn names(&self, schema: &Schema) -> Vec<String> {
+        schema.feature_names()
+    }
     /// The point from which solvers start if no better one is known.
     fn start(&self, schema: &Schema) -> Vec<f64> {
         vec![0.0; self.n_params(schema)]
+    }
+    /// Up to `most` different points to start from, if descents from different points may end in
+    /// different minima; the first is [`start`](Self::start).
+    fn starts(&self, schema: &Schema, _most: usize) -> Vec<Vec<f64>> {
+        vec![self.start(schema)]
+    }
+    /// The point whose scores are `factor` times those of this one, if there is one.
+    fn scaled(&self, _schema: &Schema, point: &[f64], factor: f64) -> Option<Vec<f64>> {
+        let scaled = || point.iter().map(|x| factor * x).collect();
+        self.as_linear().map(|_| scaled())
     }
     /// The linear map, if scores are linear in the parameters. Such predictors have second
     /// derivatives and bounds, and their mean scores need no pass over rows.
@@ -99,6 +113,11 @@ pub trait Predictor: Send + Sync {
     /// The predictor as data, if it is linear in the encoded columns. Every engine can run such a
     /// predictor.
     fn as_columns(&self) -> Option<Columns> {
+        None
+    }
+    /// The predictor as data, if it is a network of the encoded columns. Every engine can run such
+    /// a predictor.
+    fn as_network(&self) -> Option<Network> {
         None
     }
     /// Writes the scores of each row.
@@ -184,8 +203,13 @@ impl LinearMap for Columns {
 pub struct Linear;
 
 /// The predictor for models on rows of this schema. Only this function chooses it.
-pub fn predictor_of(_schema: &Schema) -> Arc<dyn Predictor> {
-    Arc::new(Linear)
+pub fn predictor_of(schema: &Schema) -> Arc<dyn Predictor> {
+    match schema.hidden {
+        0 => Arc::new(Linear),
+        hidden => Arc::new(Network {
+            hidden: hidden as usize,
+        }),
+    }
 }
 
 impl Predictor for Linear {

@@ -349,6 +349,11 @@ pub trait LossFacet {
     -> Result<Option<Vec<f64>>, Error>;
     /// The point from which to search for the minimizer; [`Error::Stopped`] once the signal is set.
     fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error>;
+    /// Up to `most` further points from which to search, if descents from different points may end
+    /// in different minima.
+    fn more_starts(&self, _most: usize) -> Option<Points> {
+        None
+    }
     /// A preconditioner for the loss near these parameters: steps of length 1 should not overshoot.
     fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error>;
 }
@@ -425,6 +430,11 @@ impl dyn Problem + '_ {
     pub fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
         let origin = || Ok(vec![0.0; self.n_params()]);
         self.loss().map_or_else(origin, |loss| loss.start(stop))
+    }
+
+    /// [`LossFacet::more_starts`]; `None` without the facet.
+    pub fn more_starts(&self, most: usize) -> Option<Points> {
+        self.loss().and_then(|loss| loss.more_starts(most))
     }
 
     /// [`LossFacet::preconditioner`]; the identity without the facet.

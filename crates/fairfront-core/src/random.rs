@@ -30,6 +30,10 @@ pub enum Purpose {
     Fold = 10,
     /// Weights of rows in a bootstrap replicate.
     Bootstrap = 11,
+    /// Assignment of rows to the folds of cross-fitting.
+    CrossFit = 12,
+    /// Weights from which the descent of a network starts.
+    Network = 20,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

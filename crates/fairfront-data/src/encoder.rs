@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema};
+use fairfront_learn::Learned;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -30,6 +31,8 @@ pub struct Encoder<'a> {
     pub(crate) schema: Schema,
     pub(crate) numeric: Vec<(&'a NumericRule, Cow<'a, Numbers>)>,
     pub(crate) coded: Vec<Coded<'a>>,
+    /// Learners, and the schema with their features.
+    pub(crate) learned: Option<(&'a Learned, Schema)>,
 }
 
 impl Encoder<'_> {
@@ -64,7 +67,7 @@ impl Encoder<'_> {
                     features[i * n_categorical + at] = *feature;
                 }
             }
-            RowBlock::new(
+            let block = RowBlock::new(
                 &self.schema,
                 numbers,
                 features,
@@ -75,11 +78,22 @@ impl Encoder<'_> {
                     .map(|g| g[range.clone()].to_vec())
                     .collect(),
                 facts.weights[range].to_vec(),
-            )
+            )?;
+            match &self.learned {
+                None => Ok(block),
+                Some((learned, wider)) => {
+                    let values = learned.features(&self.schema, &block);
+                    block.with_numeric(&self.schema, wider, &values)
+                }
+            }
         };
         let blocks = rows.par_chunks(BLOCK_ROWS).enumerate().map(block);
-        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
-        Ok(Dataset::new(self.schema.clone(), blocks)?)
+        let blocks = blocks.collect::<Result<Vec<_>, fairfront_core::Error>>()?;
+        let schema = match &self.learned {
+            Some((_, wider)) => wider,
+            None => &self.schema,
+        };
+        Ok(Dataset::new(schema.clone(), blocks)?)
     }
 
     /// Finds the rows whose categories did not occur in training.

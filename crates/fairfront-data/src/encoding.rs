@@ -2,9 +2,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fairfront_core::{
-    BLOCK_ROWS, CategoricalFeature, Dataset, Message, Schema, counted, either, grouped, label_of,
-    say, with,
+    BLOCK_ROWS, CategoricalFeature, Dataset, MOST_HIDDEN, Message, Schema, counted, either,
+    grouped, label_of, say, with,
 };
+use fairfront_learn::Learned;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,21 @@ pub struct Encoding {
     /// Date columns whose weekday and month are categorical columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub date_parts: Vec<String>,
+    /// Learners, whose features come after the numeric ones; `None` if models are linear in the
+    /// encoded columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
+    /// Hidden units of the models; 0 for linear models.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 const FORMAT: &str = "fairfront-encoding";
@@ -75,6 +91,8 @@ impl Encoding {
             numeric: Vec::new(),
             categorical: Vec::new(),
             date_parts: prepared.spec.date_parts.clone(),
+            learned: None,
+            hidden: 0,
         };
         let training = Training {
             prepared,
@@ -139,6 +157,15 @@ impl Encoding {
 
     /// Describes the numbers of an encoded row.
     pub fn schema(&self) -> Schema {
+        let columns = self.columns_schema();
+        match &self.learned {
+            Some(learned) => columns.with_numeric(&learned.feature_names()),
+            None => columns,
+        }
+    }
+
+    /// Describes the encoded columns of a row, without the features of learners.
+    pub fn columns_schema(&self) -> Schema {
         let mut numeric = Vec::new();
         for rule in &self.numeric {
             numeric.push(rule.column.clone());
@@ -159,6 +186,7 @@ impl Encoding {
                 .map(|r| r.attribute.clone())
                 .collect(),
             n_outputs: 1,
+            hidden: self.hidden,
         }
     }
 
@@ -176,7 +204,7 @@ impl Encoding {
 
     /// Finds the columns of a table once, so that callers can encode its rows in several steps.
     pub fn encoder<'a>(&'a self, table: &'a Table) -> Result<Encoder<'a>, Error> {
-        let schema = self.schema();
+        let schema = self.columns_schema();
         let mut numeric = Vec::with_capacity(self.numeric.len());
         for rule in &self.numeric {
             let column = table.require(&rule.column, "a feature of the encoding")?;
@@ -192,6 +220,10 @@ impl Encoding {
             schema,
             numeric,
             coded,
+            learned: self
+                .learned
+                .as_ref()
+                .map(|learned| (learned, self.schema())),
         })
     }
 
@@ -242,6 +274,12 @@ impl Encoding {
                 self.format, self.version
             )));
         }
+        if self.hidden > MOST_HIDDEN {
+            return Err(Error::BadEncoding(format!(
+                "models have {} hidden units, more than {MOST_HIDDEN}",
+                self.hidden
+            )));
+        }
         for rule in &self.numeric {
             let sound = rule.shift.is_finite() && rule.mean.is_finite();
             if !sound || !rule.factor.is_finite() || rule.factor <= 0.0 {
@@ -263,6 +301,14 @@ impl Encoding {
                     "column {:?} lists category {category:?} more than once",
                     rule.column
                 );
+                return Err(Error::BadEncoding(problem));
+            }
+        }
+        if let Some(learned) = &self.learned {
+            let checked = learned.check(&self.columns_schema());
+            checked.map_err(|e| Error::BadEncoding(e.to_string()))?;
+            if let Some(name) = repeated(self.schema().feature_names().iter()) {
+                let problem = format!("two features have the name {name:?}");
                 return Err(Error::BadEncoding(problem));
             }
         }
@@ -517,6 +563,15 @@ pub struct Encoded {
 }
 
 impl Encoded {
+    /// The same rows for models with this many hidden units; 0 for linear models. Rows are not
+    /// copied.
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: u32) -> Self {
+        self.encoding.hidden = hidden;
+        self.parts = self.parts.map(|part| part.with_hidden(hidden));
+        self
+    }
+
     /// Fits the encoding on the training rows and applies it to all splits.
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
         if prepared.target.is_none() {

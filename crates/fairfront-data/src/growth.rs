@@ -51,16 +51,22 @@ pub struct NewGroup {
 /// Converts a point of one schema to a schema whose columns have further categories at their ends. The new
 /// categories have no effect yet.
 pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
-    let (numeric, mut rest) = point.split_at(old.numeric.len());
-    let mut out = numeric.to_vec();
-    for (before, after) in old.categorical.iter().zip(&new.categorical) {
-        let (own, others) = rest.split_at(before.categories.len());
-        out.extend_from_slice(own);
-        out.extend(std::iter::repeat_n(
-            0.0,
-            after.categories.len() - before.categories.len(),
-        ));
+    let mut out = Vec::with_capacity(point.len());
+    let mut rest = point;
+    // A network has weights of all features for each hidden unit.
+    for _ in 0..old.hidden.max(1) {
+        let (numeric, others) = rest.split_at(old.numeric.len());
+        out.extend_from_slice(numeric);
         rest = others;
+        for (before, after) in old.categorical.iter().zip(&new.categorical) {
+            let (own, others) = rest.split_at(before.categories.len());
+            out.extend_from_slice(own);
+            out.extend(std::iter::repeat_n(
+                0.0,
+                after.categories.len() - before.categories.len(),
+            ));
+            rest = others;
+        }
     }
     out.extend_from_slice(rest);
     out
@@ -73,7 +79,8 @@ impl Encoding {
         let longer = |(own, other): (&CategoricalRule, &CategoricalRule)| {
             own.column == other.column && own.categories.starts_with(&other.categories)
         };
-        self.numeric == other.numeric
+        self.hidden == other.hidden
+            && self.numeric == other.numeric
             && self.categorical.len() == other.categorical.len()
             && self.categorical.iter().zip(&other.categorical).all(longer)
     }

@@ -25,6 +25,8 @@ pub enum RowRole {
     Calibration,
     /// The models of the front.
     Membership,
+    /// The models of a front with several families, or with thresholds that were swept.
+    Families,
     /// The order in which models are tested, and the rules that choose among them.
     Order,
     /// Whether a requirement is certified.
@@ -35,12 +37,13 @@ pub enum RowRole {
 
 impl RowRole {
     /// All roles.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Parameters,
         Self::Penalty,
         Self::Thresholds,
         Self::Calibration,
         Self::Membership,
+        Self::Families,
         Self::Order,
         Self::Certification,
         Self::Reporting,
@@ -50,7 +53,7 @@ impl RowRole {
     pub fn parts(self) -> &'static [Part] {
         match self {
             Self::Parameters | Self::Penalty | Self::Thresholds => &[Part::Train],
-            Self::Calibration | Self::Order => &[Part::Validation, Part::Train],
+            Self::Calibration | Self::Families | Self::Order => &[Part::Validation, Part::Train],
             Self::Membership => &[Part::Train, Part::Validation],
             Self::Certification => &[Part::Certify, Part::Test],
             Self::Reporting => &[Part::Test],
@@ -64,7 +67,10 @@ impl RowRole {
 
     /// Whether only the first split with rows is used, rather than all splits together.
     fn takes_first(self) -> bool {
-        matches!(self, Self::Calibration | Self::Order | Self::Certification)
+        matches!(
+            self,
+            Self::Calibration | Self::Families | Self::Order | Self::Certification
+        )
     }
 }
 

@@ -15,6 +15,7 @@ mod model_id;
 mod predict;
 pub mod seal;
 pub mod setting;
+mod used;
 
 pub use certificate::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
 pub use error::Error;

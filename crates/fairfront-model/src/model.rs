@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use fairfront_core::{Calibration, Message, say, with};
+use fairfront_core::{Calibration, Message, predictor_of, say, with};
 use fairfront_data::{Encoding, Ordered, Reading};
+use fairfront_learn::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
 use crate::seal::{self, seal};
 use crate::setting::SELECT_MODEL;
+use crate::used::{prune, reduced, used_learners};
 use crate::{Error, ModelCertificate, ModelId};
 
 const FORMAT: &str = "fairfront-model";
@@ -16,8 +18,9 @@ const VERSION: u32 = 1;
 /// Files larger than this are not fairfront models.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A linear model with everything that turns raw columns into its features. It contains no rows of the
-/// data, and reading it executes no code.
+/// A model that is linear in its features, with everything that turns raw columns into these. Features
+/// are encoded columns, or functions of the probabilities of learners such as boosted trees. A model
+/// contains no rows of the data, and reading it executes no code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -74,16 +77,18 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// Creates a model that decides by the sign of its score, or returns the problem.
+    /// Creates a model that decides by the sign of its score, or returns the problem. The model contains
+    /// the learners of the encoding only if it uses them.
     pub fn new(
         intercept: f64,
-        coefficients: Ordered<f64>,
+        mut coefficients: Ordered<f64>,
         calibration: Calibration,
-        encoding: Encoding,
+        mut encoding: Encoding,
         reading: Reading,
         values: Ordered<Option<f64>>,
         provenance: Provenance,
     ) -> Result<Self, String> {
+        prune(&mut encoding, &mut coefficients);
         let model = Self {
             format: FORMAT.into(),
             version: VERSION,
@@ -99,6 +104,30 @@ impl Model {
         };
         model.check()?;
         Ok(model)
+    }
+
+    /// The family of the model: `"trees"` or `"score"` if it combines the probabilities of boosted trees
+    /// or of columns, otherwise `"linear"`.
+    pub fn family(&self) -> &'static str {
+        let coefficient = |at: usize| self.coefficients.0.get(at).map(|(_, value)| *value);
+        let learned = used_learners(&self.encoding, coefficient);
+        match learned.map(|learned| &learned.outcome.source) {
+            None => "linear",
+            Some(Source::Trees(_)) => "trees",
+            Some(Source::Columns(_)) => "score",
+        }
+    }
+
+    /// The model without columns and learners that its scores do not depend on.
+    pub(crate) fn reduced(&self) -> Self {
+        let coefficients: Vec<f64> = self.coefficients.0.iter().map(|(_, c)| *c).collect();
+        let (encoding, coefficients) = reduced(&self.encoding, &coefficients);
+        let names = encoding.schema().feature_names();
+        Self {
+            coefficients: Ordered(names.into_iter().zip(coefficients).collect()),
+            encoding,
+            ..self.clone()
+        }
     }
 
     /// Writes the model as readable JSON with a checksum, from which every number is restored exactly.
@@ -180,7 +209,8 @@ impl Model {
     /// Checks the model for inconsistencies.
     fn check(&self) -> Result<(), String> {
         self.encoding.check().map_err(|e| e.to_string())?;
-        let names = self.encoding.schema().feature_names();
+        let schema = self.encoding.schema();
+        let names = predictor_of(&schema).names(&schema);
         let own = self.coefficients.0.iter().map(|(name, _)| name);
         if !own.eq(names.iter()) {
             return Err(

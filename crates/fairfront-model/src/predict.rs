@@ -23,6 +23,7 @@ use serde::Serialize;
 use self::audit::Auditor;
 use self::output::Writer;
 use crate::setting::AUDIT;
+use crate::used::reduced;
 use crate::{Error, Model, ModelCertificate};
 
 /// The columns of predictions, in addition to the kept ones.
@@ -246,7 +247,7 @@ fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
 
 /// A model prepared for scoring.
 struct Scorer {
-    /// Without attributes, because scoring does not need them.
+    /// Without attributes and unused learners and columns, because scoring does not need them.
     encoding: Encoding,
     /// Coefficients, then the intercept.
     params: Vec<f64>,
@@ -269,12 +270,14 @@ pub(crate) struct Scored {
 
 impl Scorer {
     fn new(model: &Model, auditor: Option<Auditor>) -> Self {
-        let mut encoding = model.encoding.clone();
-        encoding.attributes.clear();
         let coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
+        let coefficients: Vec<f64> = coefficients.collect();
+        let (mut encoding, mut params) = reduced(&model.encoding, &coefficients);
+        encoding.attributes.clear();
+        params.push(model.intercept);
         Self {
             encoding,
-            params: coefficients.chain([model.intercept]).collect(),
+            params,
             threshold: model.threshold,
             calibration: model.calibration,
             auditor,

@@ -81,12 +81,27 @@ pub struct PageAttribute {
 pub struct ModelText {
     /// The text before the intercept and the coefficients.
     pub opening: String,
-    /// The text between the calibration and the values.
+    /// The text between the calibration and the values, without learners.
     pub middle: String,
+    /// The text of models that use learners, if the front has such models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<LearnedText>,
     /// The text between the values and the model id.
     pub origin: String,
     /// The text after the model id.
     pub closing: String,
+}
+
+/// The part of a model file that differs if a model uses learners.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LearnedText {
+    /// The text between the calibration and the values, with learners.
+    pub middle: String,
+    /// Position of the first learned feature among the features.
+    pub first: usize,
+    /// Number of learned features. Files of models whose coefficients of these are all 0 contain
+    /// neither the features nor the learners.
+    pub count: usize,
 }
 
 /// A number or a missing value, written with as few digits as give the same number when read.
@@ -225,6 +240,7 @@ mod tests {
             model: ModelText {
                 opening: String::new(),
                 middle: String::new(),
+                learned: None,
                 origin: String::new(),
                 closing: String::new(),
             },

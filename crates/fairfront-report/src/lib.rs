@@ -54,7 +54,9 @@ mod trace;
 mod volume;
 
 pub use curve::{Curve, Line};
-pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening};
+pub use html::{
+    LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
+};
 pub use overlay::{Overlay, Series};
 pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};

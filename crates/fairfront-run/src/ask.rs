@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setting::{PENALTY, PRESET, SET, SOLVER, TRY};
 use crate::{
-    Error, FitRequest, FrontIn, ObjectiveCall, PAPER_PENALTY, Penalty, SolverChoice,
+    Error, FamilyRequest, FitRequest, FrontIn, ObjectiveCall, PAPER_PENALTY, Penalty, SolverChoice,
     default_objectives, paper_eps_fair, paper_pf_smg,
 };
 
@@ -84,7 +84,10 @@ pub struct Ask {
     /// `paper` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub penalty: Option<f64>,
-    /// Seed of the solver.
+    /// The families of models to fit.
+    #[serde(default, skip_serializing_if = "FamilyRequest::is_linear")]
+    pub family: FamilyRequest,
+    /// Seed of the solver and of the folds of learners.
     pub seed: u64,
 }
 
@@ -134,6 +137,10 @@ impl Ask {
             front_in: self.front_in,
             penalty,
             loss_alone: false,
+            family: FamilyRequest {
+                seed: self.seed,
+                ..self.family.clone()
+            },
         })
     }
 }

@@ -28,7 +28,10 @@ use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, diagnostic, memory};
+use crate::{
+    Error, Family, FamilyInfo, FamilyRequest, LearnerInfo, Overlay, Penalty, PenaltyInfo,
+    PenaltyRule, attribute_texts, diagnostic, families, memory,
+};
 
 /// The largest number of models of an updated front whose thresholds are moved.
 const MOST_MOVED: usize = 96;
@@ -47,6 +50,9 @@ pub struct FitRequest {
     /// The log-loss penalty for losses that do not set their own `lambda`.
     #[serde(default)]
     pub penalty: Penalty,
+    /// The families of models to fit.
+    #[serde(default, skip_serializing_if = "FamilyRequest::is_linear")]
+    pub family: FamilyRequest,
     /// Whether a single objective, the loss, is allowed; the front is then the unmitigated model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub loss_alone: bool,
@@ -122,6 +128,14 @@ pub struct Fitted {
     pub definitions: Vec<String>,
     /// Their values on the training rows when all parameters are 0.
     pub at_zero: Vec<f64>,
+    /// The family of each model of the front, and of the unmitigated model, which comes last.
+    pub families: Vec<Family>,
+    /// The families that were fitted, if not only linear models.
+    pub family: Option<FamilyInfo>,
+    /// The learners.
+    pub learners: Vec<LearnerInfo>,
+    /// Values that plots show next to the models.
+    pub overlays: Vec<Overlay>,
     /// The solver's outcome: the front, its proofs and counters.
     pub outcome: Outcome,
     /// The solver that was used.
@@ -262,9 +276,34 @@ pub struct Earlier {
     pub penalty: Option<PenaltyInfo>,
     /// Number of previous updates, so that each update draws its own random numbers.
     pub updates: u64,
+    /// The family of each model, the unmitigated one last; empty if all are linear.
+    pub families: Vec<Family>,
 }
 
-/// Fits a front on encoded rows, from scratch or from an earlier front.
+/// The request of a fit, and the front it starts from.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) request: &'a FitRequest,
+    pub(crate) custom: &'a [Arc<dyn Objective>],
+    pub(crate) earlier: Option<&'a Earlier>,
+}
+
+/// A front that is not measured yet, with its problem.
+pub(crate) struct Found {
+    /// The rows, with all features of the models.
+    pub(crate) encoded: Encoded,
+    pub(crate) task: Task,
+    pub(crate) judged: Judged,
+    pub(crate) polish: Option<PolishInfo>,
+    pub(crate) starts: Option<Points>,
+    pub(crate) rest: Rest,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Learners and families; empty for linear models.
+    pub(crate) about: families::About,
+}
+
+/// Fits a front on encoded rows, from scratch or from an earlier front. Features of learners are
+/// not among those of the rows: they are fitted here, out of fold.
 pub fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
@@ -274,27 +313,28 @@ pub fn fit_encoded(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
-    memory::check_solving(&encoded, request)?;
-    let stop = observer.stop_signal();
-    let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
-    let task = task_of(&encoded, request, custom, (earlier, found), &stop)?;
-    let mut rest = Rest::new(&task.problem, stop);
-    note_penalty(&task, checkpoints.as_deref_mut(), &mut rest);
-    let problem = &task.problem;
-    let solver = &task.candidate.solver;
-    let mut diagnostics = encoded.diagnostics.clone();
-    diagnostics.extend(diagnostic::check_solver(&**solver, problem)?);
+    let fingerprint = fingerprint(&encoded);
+    let given = Given {
+        request,
+        custom,
+        earlier,
+    };
     let places = checkpoints.as_deref_mut();
-    let solved = solve(&task, &encoded, earlier, places, observer, &mut rest)?;
-    diagnostics.extend(solved.diagnostic);
-    let front_in = request.front_in;
-    let mut judged = judge_and_prove(
-        &task,
-        &encoded,
-        solved.outcome,
-        (front_in, earlier.is_some()),
-        &mut rest,
-    )?;
+    let found = match request.family.is_linear() {
+        true => find(encoded, given, places, observer)?,
+        false => families::find(encoded, given, places, observer)?,
+    };
+    let Found {
+        encoded,
+        task,
+        mut judged,
+        polish,
+        starts,
+        mut rest,
+        mut diagnostics,
+        about,
+    } = found;
+    let (problem, solver) = (&task.problem, &task.candidate.solver);
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
@@ -324,17 +364,21 @@ pub fn fit_encoded(
     diagnostics.extend(diagnostic::about_outcome(solver, problem, &outcome)?);
     diagnostics.extend(measured.weighed.diagnostics);
     Ok(Fitted {
-        fingerprint: fingerprint(&encoded),
+        fingerprint,
         groups: group_rows(train)?,
         meaning: Meaning::of(problem.objectives(), train.schema()),
         requested: request.objectives.clone(),
+        families: judged.families,
+        family: about.info,
+        learners: about.learners,
+        overlays: about.overlays,
         solver: solver.clone(),
         proof: ProofInfo::of(&outcome.proofs),
         outcome,
-        polish: solved.polish,
+        polish,
         judged: judged.info,
         standing,
-        starts: solved.starts,
+        starts,
         left_out,
         splits: measured.splits,
         evidence: measured.weighed.evidence,
@@ -349,6 +393,49 @@ pub fn fit_encoded(
         at_zero: task.at_zero,
         reason: task.reason,
         encoded,
+    })
+}
+
+/// Finds a front of models that are linear in the features of these rows.
+pub(crate) fn find(
+    encoded: Encoded,
+    given: Given,
+    mut checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Found, Error> {
+    let Given {
+        request,
+        custom,
+        earlier,
+    } = given;
+    memory::check_solving(&encoded, request)?;
+    let stop = observer.stop_signal();
+    let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
+    let task = task_of(&encoded, request, custom, (earlier, found), &stop)?;
+    let mut rest = Rest::new(&task.problem, stop);
+    note_penalty(&task, checkpoints.as_deref_mut(), &mut rest);
+    let mut diagnostics = encoded.diagnostics.clone();
+    let solver = &task.candidate.solver;
+    diagnostics.extend(diagnostic::check_solver(&**solver, &task.problem)?);
+    let places = checkpoints;
+    let solved = solve(&task, &encoded, earlier, places, observer, &mut rest)?;
+    diagnostics.extend(solved.diagnostic);
+    let judged = judge_and_prove(
+        &task,
+        &encoded,
+        solved.outcome,
+        (request.front_in, earlier.is_some()),
+        &mut rest,
+    )?;
+    Ok(Found {
+        encoded,
+        task,
+        judged,
+        polish: solved.polish,
+        starts: solved.starts,
+        rest,
+        diagnostics,
+        about: families::About::default(),
     })
 }
 

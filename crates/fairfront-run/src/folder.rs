@@ -21,7 +21,10 @@ use crate::meaning::Meaning;
 use crate::measured::SplitValues;
 use crate::setting::{RESUME, STREAM_FLUSH};
 use crate::store::{read_stable, resolve};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
+use crate::{
+    Error, Family, FamilyInfo, FrontIn, FrontTable, JudgedInfo, LearnerInfo, LeftOut, Overlay,
+    PenaltyInfo, Run, StreamInfo,
+};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -108,6 +111,15 @@ pub struct RunInfo {
     /// The stream whose state this is; absent for a run of `fit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamInfo>,
+    /// Values that plots show next to the models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overlays: Vec<Overlay>,
+    /// The families of models, if not only linear ones were fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<FamilyInfo>,
+    /// The learners whose probabilities the models combine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learners: Vec<LearnerInfo>,
     /// Warnings and notes.
     #[serde(rename = "messages")]
     pub diagnostics: Vec<Diagnostic>,
@@ -139,6 +151,9 @@ pub struct DroppedRows {
 /// The unmitigated model.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Unmitigated {
+    /// The family of the model.
+    #[serde(default, skip_serializing_if = "Family::is_linear")]
+    pub family: Family,
     /// Coefficients, the intercept last.
     pub params: Vec<f64>,
     /// The same columns as in the front's table.
@@ -152,6 +167,8 @@ pub(crate) struct Described<'a> {
     pub(crate) objectives: &'a [String],
     pub(crate) schema: &'a Schema,
     pub(crate) splits: &'a [SplitValues],
+    /// One per model, the unmitigated model's last.
+    pub(crate) families: &'a [Family],
     pub(crate) proofs: &'a [Proof],
     pub(crate) intervals: &'a [SplitIntervals],
     /// One per model, the unmitigated model's last.
@@ -165,6 +182,7 @@ impl<'a> Described<'a> {
             objectives: &fitted.objectives,
             schema: fitted.encoded.part(Part::Train).schema(),
             splits: &fitted.splits,
+            families: &fitted.families,
             calibrations: &fitted.calibrations,
             proofs: &fitted.outcome.proofs,
             intervals: &fitted.intervals,
@@ -266,6 +284,7 @@ impl<'a> Described<'a> {
             }
         }
         self.add_proofs(&mut table);
+        table.families = self.families[..n].to_vec();
         table
     }
 
@@ -361,9 +380,13 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
             ("measure", measuring),
         ]),
         unmitigated: Unmitigated {
+            family: fitted.families.last().copied().unwrap_or_default(),
             params: fitted.outcome.unmitigated.points.get(0).to_vec(),
             values: Ordered(Described::of(fitted).unmitigated()),
         },
+        overlays: fitted.overlays.clone(),
+        learners: fitted.learners.clone(),
+        family: fitted.family.clone(),
         diagnostics: fitted.diagnostics.clone(),
     }
 }

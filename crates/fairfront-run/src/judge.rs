@@ -10,10 +10,10 @@ use fairfront_pareto::{Values, nondominated, ranges, select_spread};
 use fairfront_solve::{Front, Outcome};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::measured::SplitValues;
 use crate::rest::{LeftOut, Rest};
 use crate::setting::FRONT_IN;
+use crate::{Error, Family};
 
 /// The values that models are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ pub struct JudgedInfo {
     pub front_in: FrontIn,
     /// The matching measures; empty if they were not requested or an objective has none.
     pub measures: Vec<String>,
+    /// Number of models that were left out because a model of another family is clearly better on
+    /// validation rows; absent if there is one family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clearly_worse: Option<usize>,
     /// Number of candidates judged.
     pub candidates: usize,
     /// Number of candidates obtained by moving the threshold of another one.
@@ -53,7 +57,9 @@ pub(crate) struct Judged {
     pub(crate) outcome: Outcome,
     pub(crate) info: JudgedInfo,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    measures: Vec<Measure>,
+    /// The family of each model of the front, the unmitigated one last.
+    pub(crate) families: Vec<Family>,
+    pub(crate) measures: Vec<Measure>,
 }
 
 /// The measures that objectives are smooth versions of or stand in for, or the first objective that
@@ -136,6 +142,7 @@ pub(crate) fn judge(
     let info = JudgedInfo {
         front_in,
         measures: measures.iter().map(|m| m.name(train.schema())).collect(),
+        clearly_worse: None,
         candidates: all.len(),
         moved: n_moved,
         in_objectives: by_objectives.len(),
@@ -162,6 +169,7 @@ pub(crate) fn judge(
     }
     outcome.proofs = Vec::new();
     Ok(Judged {
+        families: vec![Family::Linear; outcome.front.len() + 1],
         outcome,
         info,
         diagnostics,
@@ -225,7 +233,7 @@ fn candidates(
 
 /// At most `most` of these positions, well spread in the values that models are judged by and
 /// sorted by them, the loss or errors first.
-fn spread(
+pub(crate) fn spread(
     mut kept: Vec<usize>,
     judged_by: &[f64],
     m: usize,
@@ -345,12 +353,14 @@ impl Judged {
             info: JudgedInfo {
                 front_in: FrontIn::Objectives,
                 measures: Vec::new(),
+                clearly_worse: None,
                 candidates: points,
                 moved: 0,
                 in_objectives: points,
                 in_measures: None,
                 on_test: None,
             },
+            families: vec![Family::Linear; points + 1],
             outcome,
             diagnostics: Vec::new(),
             measures: Vec::new(),
@@ -368,6 +378,9 @@ impl Judged {
         kept.sort_unstable();
         front.values = select(&front.values, &kept, m);
         front.points = front.points.select(&kept);
+        kept.push(self.families.len() - 1);
+        self.families = kept.iter().map(|i| self.families[*i]).collect();
+        kept.pop();
         let proofs = std::mem::take(&mut self.outcome.proofs);
         let of = |i: &usize| proofs.get(*i).cloned();
         self.outcome.proofs = kept.iter().filter_map(of).collect();
@@ -418,7 +431,7 @@ fn remaining(values: &[f64], m: usize) -> Result<usize, Error> {
     Ok(points.filter(|point| best.contains(point)).count())
 }
 
-fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
+pub(crate) fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
     let of = |i: &usize| values[i * m..(i + 1) * m].to_vec();
     kept.iter().flat_map(of).collect()
 }

@@ -21,16 +21,21 @@ mod checkpoint;
 mod compare;
 mod diagnostic;
 mod error;
+mod families;
+mod family;
 mod figure;
 mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod learner_info;
 mod meaning;
 mod measured;
 mod memory;
+mod network;
 mod objective;
 mod objective_call;
+mod overlay;
 mod page;
 mod penalty;
 mod place;
@@ -60,6 +65,9 @@ pub use compare::{
     MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
 };
 pub use error::Error;
+pub use family::{
+    Brought, BroughtGroups, Family, FamilyInfo, FamilyName, FamilyRequest, family_counts,
+};
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use fit::{
     Earlier, FitRequest, Fitted, PolishInfo, ProofInfo, SolverChoice, default_objectives, fit,
@@ -71,10 +79,12 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use learner_info::{InputInfo, LearnerInfo};
 pub use meaning::{Among, Better, Meaning, MeasureMeaning, ObjectiveMeaning, Unit};
 pub use measured::SplitValues;
 pub use objective::parse_objective;
 pub use objective_call::ObjectiveCall;
+pub use overlay::{Overlay, OverlayKind, OverlayPoint};
 pub use page::{page_data, write_page};
 pub use penalty::{CrossValidation, Penalty, PenaltyInfo, PenaltyRule, TriedPenalty};
 pub use place::{check_folder, write_run};

@@ -419,6 +419,7 @@ mod tests {
             numeric: Vec::new(),
             categorical: Vec::new(),
             n_outputs: 1,
+            hidden: 0,
         }
     }
 }

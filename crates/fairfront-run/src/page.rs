@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairfront_model::ModelId;
 use fairfront_report::{
-    ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
+    LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };
 
 use crate::certify::{Use, logged_uses};
@@ -29,9 +29,8 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
     if run.front.is_empty() {
         return Err(wrong("the front has no models; fit again"));
     }
-    let model = run.model(name, ModelId::of_index(0))?;
-    let text = cut(&model.to_json())
-        .ok_or_else(|| wrong("model 1 does not have the expected format; fit again"))?;
+    let text = text(run, name)?
+        .ok_or_else(|| wrong("a model does not have the expected format; fit again"))?;
     let Run {
         info,
         front,
@@ -109,21 +108,61 @@ fn shown(run: &RunInfo) -> serde_json::Result<serde_json::Value> {
     Ok(shown)
 }
 
+/// The text that model files of the run have in common; `None` if it does not have the expected
+/// format.
+fn text(run: &Run, name: &str) -> Result<Option<ModelText>, Error> {
+    let first = run.encoding.columns_schema().numeric.len();
+    let count = run
+        .encoding
+        .learned
+        .as_ref()
+        .map_or(0, |l| l.features.len());
+    let uses_learners = |params: &Vec<f64>| {
+        let learned = params.iter().skip(first).take(count);
+        learned.into_iter().any(|c| *c != 0.0)
+    };
+    let learned = run.front.params.iter().position(uses_learners);
+    let id = ModelId::of_index(learned.unwrap_or(0));
+    let cut = cut(&run.model(name, id)?.to_json(), id);
+    Ok(match learned {
+        None => cut,
+        Some(_) => cut.and_then(|cut| with_learners(cut, first, count)),
+    })
+}
+
 /// Cuts a model file where models differ. Cutting at line ends is safe: no string of a JSON file
 /// contains a line end, and only top-level fields have this indentation.
-fn cut(model: &str) -> Option<ModelText> {
+fn cut(model: &str, id: ModelId) -> Option<ModelText> {
     let at = |key: &str| model.find(&format!("\n  \"{key}\": ")).map(|at| at + 1);
     let (intercept, encoding) = (at("intercept")?, at("encoding")?);
     let (values, provenance) = (at("values")?, at("provenance")?);
-    let id = "\n    \"model_id\": 1";
-    let id_at = provenance + model[provenance..].find(id)?;
+    let key = "\n    \"model_id\": ";
+    let id_at = provenance + model[provenance..].find(key)? + key.len();
     // The report computes the checksum of each model itself.
-    let closing = &model[id_at + id.len()..at("checksum")?];
+    let closing = model[id_at..at("checksum")?].strip_prefix(&id.to_string())?;
     Some(ModelText {
         opening: model[..intercept].into(),
         middle: model[encoding..values].into(),
-        origin: model[provenance..id_at + id.len() - 1].into(),
+        learned: None,
+        origin: model[provenance..id_at].into(),
         closing: closing.strip_suffix(",\n")?.into(),
+    })
+}
+
+/// Adds the text of models without learners to that of a model with them. The learners are the last
+/// field of the encoding.
+fn with_learners(text: ModelText, first: usize, count: usize) -> Option<ModelText> {
+    let with = text.middle;
+    let start = with.find(",\n    \"learned\": ")?;
+    let end = start + with[start..].find("\n  },\n")?;
+    Some(ModelText {
+        middle: format!("{}{}", &with[..start], &with[end..]),
+        learned: Some(LearnedText {
+            middle: with,
+            first,
+            count,
+        }),
+        ..text
     })
 }
 
@@ -137,7 +176,7 @@ mod tests {
                     \"calibration\": {\n    \"slope\": 1.0\n  },\n  \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
                     \"provenance\": {\n    \"run\": \"\\n  \\\"model_id\\\": 1\",\n    \"model_id\": 1,\n    \
                     \"models\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
-        let cut = cut(text).unwrap();
+        let cut = cut(text, ModelId::of_index(0)).unwrap();
         assert_eq!(cut.opening, "{\n  \"format\": \"f\",\n");
         assert_eq!(cut.middle, "  \"encoding\": {\n    \"values\": 1\n  },\n");
         assert!(
@@ -146,6 +185,26 @@ mod tests {
             cut.origin
         );
         assert_eq!(cut.closing, ",\n    \"models\": 3\n  }");
-        assert!(super::cut("{}").is_none());
+        assert!(super::cut("{}", ModelId::of_index(0)).is_none());
+    }
+
+    #[test]
+    fn learners_are_cut_from_the_text_of_models() {
+        let text = |middle: &str| ModelText {
+            opening: String::new(),
+            middle: middle.into(),
+            learned: None,
+            origin: String::new(),
+            closing: String::new(),
+        };
+        let with = "  \"encoding\": {\n    \"date_parts\": [],\n    \"learned\": {\n      \"a\": {\n        \"b\": 1\n      },\n      \"c\": 2\n    }\n  },\n  \"reading\": {}\n";
+        let cut = with_learners(text(with), 3, 2).unwrap();
+        assert_eq!(
+            cut.middle,
+            "  \"encoding\": {\n    \"date_parts\": []\n  },\n  \"reading\": {}\n"
+        );
+        let learned = cut.learned.unwrap();
+        assert_eq!((learned.middle.as_str(), learned.first), (with, 3));
+        assert!(with_learners(text("{}"), 0, 1).is_none());
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCK_ROWS, Cholesky, Dataset, FairProblem, LogLoss, Objective, Points, Preconditioner,
-    Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream, predictor_of,
+    BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Objective, Points, Preconditioner,
+    Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream, predictor_of,
 };
 use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, network};
 
 /// Number of folds of the cross-validation.
 const FOLDS: usize = 5;
@@ -144,9 +144,21 @@ impl PenaltyInfo {
 pub(crate) fn logistic_model(
     train: &Dataset,
     lambda: f64,
+    stop: StopSignal,
+) -> Result<Points, Error> {
+    match predictor_of(train.schema()).as_network() {
+        Some(network) => network::unmitigated(network, train, lambda, &stop),
+        None => linear_model(train, lambda, stop),
+    }
+}
+
+/// The linear model that minimizes the log loss with this penalty, for any schema.
+pub(crate) fn linear_model(
+    train: &Dataset,
+    lambda: f64,
     mut stop: StopSignal,
 ) -> Result<Points, Error> {
-    let problem = log_loss(Arc::new(train.clone()), lambda)?;
+    let problem = log_loss(Arc::new(train.clone()), Arc::new(Linear), lambda)?;
     let solved = Trace::default().solve(&problem, &mut stop)?;
     Ok(solved.unmitigated.points)
 }
@@ -163,6 +175,10 @@ fn by_cross_validation(
     );
     let remainder = Remainder::of(rows as u64, params, stop.clone());
     let stop = remainder.signal(FOLDS * PATH.len() * PASSES);
+    let path = match predictor_of(train.schema()).as_network() {
+        Some(_) => &network::PATH[..],
+        None => &PATH[..],
+    };
     let folds = folds(train, seed);
     let rows = folds.iter().map(Vec::len).sum();
     let total = weight_of(train.blocks().map(RowBlock::weights));
@@ -176,7 +192,7 @@ fn by_cross_validation(
         others.for_each(|(_, fold)| kept.extend(fold));
         kept.sort_unstable();
         let (kept, held_out) = (gathered(train, &kept)?, gathered(train, &folds[held_out])?);
-        if let Some(of_fold) = held_out_losses(&kept, &held_out, &PATH, total, &stop)? {
+        if let Some(of_fold) = held_out_losses(&kept, &held_out, path, total, &stop)? {
             losses.push(of_fold);
         }
     }
@@ -187,7 +203,7 @@ fn by_cross_validation(
             validation: None,
         });
     }
-    let path = summary(&PATH, &losses);
+    let path = summary(path, &losses);
     // Without losses to compare, use a standard normal prior: λ = 1/W.
     let chosen = one_standard_error(&path).unwrap_or(1.0 / total.max(1.0));
     Ok(PenaltyInfo {
@@ -254,14 +270,23 @@ fn held_out_losses(
         return Ok(None);
     }
     let rows = Arc::new(kept.clone());
-    let judge = log_loss(rows.clone(), 0.0)?;
+    let predictor = predictor_of(rows.schema());
+    let judge = log_loss(rows.clone(), Arc::clone(&predictor), 0.0)?;
+    if let Some(network) = predictor.as_network() {
+        let path: Vec<f64> = path.iter().map(|lambda| lambda * total / own).collect();
+        let models = network::minimizers(network, kept, &path, stop)?;
+        return Ok(match stop.is_set() {
+            true => None,
+            false => Some(judge.values_on(held_out, &models)?),
+        });
+    }
     let mut x = vec![0.0; judge.n_params()];
     let mut models = Points::new(judge.n_params());
     for lambda in path {
         if stop.is_set() {
             return Ok(None);
         }
-        let problem = log_loss(rows.clone(), lambda * total / own)?;
+        let problem = log_loss(rows.clone(), Arc::clone(&predictor), lambda * total / own)?;
         x = minimize(&problem, &x, stop)?;
         models.push(&x);
     }
@@ -272,8 +297,11 @@ fn weight_of<'a>(weights: impl Iterator<Item = &'a [f64]>) -> f64 {
     weights.map(|weights| weights.iter().sum::<f64>()).sum()
 }
 
-fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
-    let predictor = predictor_of(rows.schema());
+pub(crate) fn log_loss(
+    rows: Arc<Dataset>,
+    predictor: Arc<dyn Predictor>,
+    lambda: f64,
+) -> Result<FairProblem, Error> {
     let objective: Arc<dyn Objective> = Arc::new(LogLoss { lambda });
     Ok(FairProblem::of_shared(rows, predictor, vec![objective])?)
 }

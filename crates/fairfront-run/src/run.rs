@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_core::Calibration;
+use fairfront_core::{Calibration, predictor_of};
 use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
 use fairfront_model::{Model, ModelId, Provenance, write_file};
 use fairfront_report::PageData;
@@ -158,7 +158,7 @@ impl Run {
         check_sum(path, encoding, &info.encoding_sha256)?;
         let encoding =
             Encoding::from_json(text(path, encoding)?).map_err(|e| Error::file(path, e))?;
-        let n_params = info.features.len() + 1;
+        let n_params = predictor_of(&encoding.schema()).n_params(&encoding.schema());
         let fits = front.params.iter().all(|params| params.len() == n_params);
         if !fits || encoding.schema().feature_names() != info.features {
             let problem = "the features differ from those of the front; fit again";
@@ -201,7 +201,7 @@ impl Run {
             (None, None) => Reading::default(),
         };
         let calibration = self.calibration(Some(model_id));
-        let names = encoding.schema().feature_names();
+        let names = predictor_of(&encoding.schema()).names(&encoding.schema());
         let coefficients = names.into_iter().zip(coefficients.iter().copied());
         let values = front.names.iter().zip(&front.columns);
         let model = Model::new(

@@ -8,6 +8,7 @@ settings! {
     BY = Name::new("by");
     CONFIDENCE = Name::new("confidence");
     EXACT = Name::new("exact");
+    FAMILY = Name::new("family");
     FRONT_IN = Name::new("front_in");
     MODEL_ID = Name::new("model_id");
     SOLVER = Name::new("solver");
@@ -20,6 +21,7 @@ settings! {
     REFERENCE = Name::new("reference");
     REQUIRE = Name::new("require");
     RESUME = Name::new("resume");
+    SCORE = Name::new("score");
     SELECT_CONFIDENCE = Name::new("confidence").in_command("select");
     SET = Name::new("set");
     STREAM_FLUSH = Name::new("flush").in_command("stream");

@@ -9,12 +9,17 @@ use fairfront_data::guarded;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::Error;
+use crate::{Error, Family};
+
+/// The name of the column of families.
+const FAMILY: &str = "family";
 
 /// The numbers of a front, column by column; `None` if a measure is undefined.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +30,8 @@ pub struct FrontTable {
     pub columns: Vec<Vec<Option<f64>>>,
     /// Parameters of each model, the intercept last.
     pub params: Vec<Vec<f64>>,
+    /// The family of each model. [`FrontTable::family`] treats missing ones as linear.
+    pub families: Vec<Family>,
 }
 
 impl FrontTable {
@@ -36,6 +43,11 @@ impl FrontTable {
     /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
+    }
+
+    /// The family of a model by index; linear if the table has none for it.
+    pub fn family(&self, index: usize) -> Family {
+        self.families.get(index).copied().unwrap_or_default()
     }
 
     /// A column by name.
@@ -57,6 +69,11 @@ impl FrontTable {
                 ColumnWriter::Int64ColumnWriter(ids) => {
                     let values: Vec<i64> = (1..=self.len() as i64).collect();
                     ids.write_batch(&values, None, None)?;
+                }
+                ColumnWriter::ByteArrayColumnWriter(names) => {
+                    let families = (0..self.len()).map(|i| self.family(i).name().into());
+                    let families: Vec<ByteArray> = families.collect();
+                    names.write_batch(&families, None, None)?;
                 }
                 ColumnWriter::DoubleColumnWriter(doubles) => {
                     match self.columns.get(next) {
@@ -88,14 +105,21 @@ impl FrontTable {
         Ok(())
     }
 
-    /// `model_id`, one optional double per column, and the parameters as a list.
+    /// `model_id`, `family`, one optional double per column, and the parameters as a list.
     fn schema(&self) -> parquet::errors::Result<TypePtr> {
         use parquet::basic::{LogicalType, Repetition, Type as Physical};
         let field = |name: &str, physical, repetition| -> parquet::errors::Result<TypePtr> {
             let built = Type::primitive_type_builder(name, physical);
             Ok(Arc::new(built.with_repetition(repetition).build()?))
         };
-        let mut fields = vec![field("model_id", Physical::INT64, Repetition::REQUIRED)?];
+        let family = Type::primitive_type_builder(FAMILY, Physical::BYTE_ARRAY)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::String))
+            .build()?;
+        let mut fields = vec![
+            field("model_id", Physical::INT64, Repetition::REQUIRED)?,
+            Arc::new(family),
+        ];
         for name in &self.names {
             fields.push(field(name, Physical::DOUBLE, Repetition::OPTIONAL)?);
         }
@@ -123,11 +147,8 @@ impl FrontTable {
         let table = guarded(|| Self::read_from(Bytes::from(bytes)));
         let table = table.ok_or_else(|| corrupted("its pages are inconsistent".into()))?;
         let table = table.map_err(|e| corrupted(e.to_string()))?;
-        match table
-            .columns
-            .iter()
-            .all(|column| column.len() == table.len())
-        {
+        let mut lengths = table.columns.iter().map(Vec::len);
+        match lengths.all(|n| n == table.len()) && table.families.len() == table.len() {
             true => Ok(table),
             false => Err(corrupted("its columns differ in length".into())),
         }
@@ -149,13 +170,28 @@ impl FrontTable {
             let rows = reader.get_row_group(group)?;
             let mut next = 0;
             for index in 0..schema.num_columns() {
-                let ColumnReader::DoubleColumnReader(mut doubles) =
-                    rows.get_column_reader(index)?
-                else {
-                    continue;
+                let n = rows.metadata().num_rows().max(0) as usize;
+                let mut doubles = match rows.get_column_reader(index)? {
+                    ColumnReader::DoubleColumnReader(doubles) => doubles,
+                    ColumnReader::ByteArrayColumnReader(mut names)
+                        if schema.column(index).name() == FAMILY =>
+                    {
+                        let (mut values, mut levels, mut repeats) =
+                            (Vec::new(), Vec::new(), Vec::new());
+                        names.read_records(
+                            n,
+                            Some(&mut levels),
+                            Some(&mut repeats),
+                            &mut values,
+                        )?;
+                        for value in &values {
+                            table.families.push(family_of(value)?);
+                        }
+                        continue;
+                    }
+                    _ => continue,
                 };
                 let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
-                let n = rows.metadata().num_rows().max(0) as usize;
                 doubles.read_records(n, Some(&mut levels), Some(&mut repeats), &mut values)?;
                 if schema.column(index).max_rep_level() > 0 {
                     for (value, repeat) in values.into_iter().zip(repeats) {
@@ -176,6 +212,55 @@ impl FrontTable {
                 }
             }
         }
+        let has_families = (0..schema.num_columns()).any(|i| schema.column(i).name() == FAMILY);
+        if !has_families {
+            table.families = vec![Family::Linear; table.len()];
+        }
         Ok(table)
+    }
+}
+
+fn family_of(name: &ByteArray) -> parquet::errors::Result<Family> {
+    let name = name.as_utf8()?;
+    let known = Family::parse(name);
+    known.ok_or_else(|| ParquetError::General(format!("model family {name:?} is not known")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(families: Vec<Family>) -> FrontTable {
+        FrontTable {
+            names: vec!["train.accuracy".into()],
+            columns: vec![vec![Some(0.5), None, Some(0.25)]],
+            params: vec![vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0, 6.0]],
+            families,
+        }
+    }
+
+    fn reread(table: &FrontTable) -> FrontTable {
+        let mut bytes = Vec::new();
+        table.write(&mut bytes).unwrap();
+        FrontTable::from_bytes(Path::new("front.parquet"), bytes).unwrap()
+    }
+
+    #[test]
+    fn families_are_stored() {
+        let all = table(vec![Family::Linear, Family::Trees, Family::Network]);
+        assert_eq!(reread(&all), all);
+        // Missing families are linear.
+        let none = reread(&table(Vec::new()));
+        assert_eq!(none, table(vec![Family::Linear; 3]));
+        let empty = reread(&FrontTable::default());
+        assert!(empty.is_empty() && empty.families.is_empty());
+    }
+
+    #[test]
+    fn only_known_families_are_read() {
+        let known = family_of(&"score".into());
+        assert_eq!(known.unwrap(), Family::Score);
+        let unknown = family_of(&"forest".into()).unwrap_err().to_string();
+        assert!(unknown.contains("\"forest\""), "{unknown}");
     }
 }

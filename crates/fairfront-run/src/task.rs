@@ -106,11 +106,17 @@ impl Task {
             return Ok(None);
         }
         let stop = rest.remainder.signal(LANES);
-        let points = match penalty::logistic_model(train, penalty.chosen, stop) {
+        let shift = first.and_then(Objective::stand_in).map_or(0.0, |s| s.shift);
+        let is_linear = self.problem.predictor().as_linear().is_some();
+        let points = match starts.filter(|_| !is_linear && shift == 0.0) {
+            // The descents that found it are not repeated.
+            Some(starts) => Ok(starts.select(&[0])),
+            None => penalty::logistic_model(train, penalty.chosen, stop),
+        };
+        let points = match points {
             Ok(points) => points,
             Err(error) if error.is_stopped() => {
                 // The first start minimizes the log loss, unless unequal error costs shifted it.
-                let shift = first.and_then(Objective::stand_in).map_or(0.0, |s| s.shift);
                 let Some(starts) = starts.filter(|_| shift == 0.0) else {
                     rest.leave_out(LeftOut::UnmitigatedModel);
                     return Ok(None);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Condition, Covariance, Dataset, FairProblem, LogLoss, MOST_DENSE, Objective, Points, Problem,
-    predictor_of, say,
+    Condition, Covariance, Dataset, FairProblem, LANES, Linear, LogLoss, MOST_DENSE, Objective,
+    Points, Predictor, Problem, say,
 };
 use fairfront_data::Diagnostic;
-use fairfront_solve::{Observer, Solver, Suits, Trace};
+use fairfront_solve::{Observer, Remainder, Solver, Suits, Trace};
 
-use crate::Error;
+use crate::{Error, network};
 
 /// Number of starting models.
 const POINTS: usize = 64;
@@ -28,9 +28,12 @@ pub(crate) fn starts(
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
 ) -> Result<(Option<Points>, Option<Diagnostic>), Error> {
+    let stop = Remainder::new(problem, observer.stop_signal()).signal(LANES);
     let mut fair = problem.objectives().skip(1);
     let by_covariance = fair.all(|o| o.squares().is_some()) && problem.temperature().is_none();
-    if by_covariance || problem.n_objectives() == 1 || !solver.takes_starts() {
+    let network = problem.predictor().as_network();
+    let needs_none = by_covariance && network.is_none();
+    if needs_none || problem.n_objectives() == 1 || !solver.takes_starts() {
         return Ok((None, None));
     }
     let mut attributes: Vec<usize> = Vec::new();
@@ -43,7 +46,7 @@ pub(crate) fn starts(
     let mut objectives: Vec<Arc<dyn Objective>> = vec![Arc::new(LogLoss { lambda })];
     // With very many parameters, such a front takes longer than everything else, so only the model
     // that minimizes the log loss is used.
-    if problem.n_params() > MOST_DENSE {
+    if Linear.n_params(train.schema()) > MOST_DENSE {
         attributes.clear();
     }
     for index in attributes {
@@ -51,8 +54,6 @@ pub(crate) fn starts(
         let covariance = Covariance::new(Condition::All, index, attribute);
         objectives.push(Arc::new(covariance));
     }
-    let predictor = predictor_of(train.schema());
-    let covariances = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
     let trace = Trace {
         points: POINTS,
         tolerance: TOLERANCE,
@@ -65,21 +66,34 @@ pub(crate) fn starts(
         .next()
         .and_then(Objective::stand_in)
         .map_or(0.0, |stand_in| stand_in.shift);
+    // Starts of networks are not linear models.
+    let earlier = earlier.filter(|_| network.is_none());
     let earlier = earlier.map(|points| moved(points, -shift));
-    let found = match trace.suits(&covariances) {
-        Suits::Best(_) => match earlier {
-            Some(earlier) => trace.update(&covariances, &earlier, 0, observer),
-            None => trace.solve(&covariances, observer),
+    let mut front = |rows: &Dataset, earlier: Option<&Points>| -> Result<Points, Error> {
+        let rows = Arc::new(rows.clone());
+        let covariances = FairProblem::of_shared(rows, Arc::new(Linear), objectives.clone())?;
+        let outcome = match trace.suits(&covariances) {
+            Suits::Best(_) => match earlier {
+                Some(earlier) => trace.update(&covariances, earlier, 0, observer),
+                None => trace.solve(&covariances, observer),
+            }?,
+            Suits::Possible(why) | Suits::Impossible(why) => {
+                return Err(Error::data(why.to_string()));
+            }
+        };
+        let mut points = outcome.unmitigated.points;
+        outcome.front.points.iter().for_each(|x| points.push(x));
+        Ok(points)
+    };
+    let found = match network {
+        None => front(train, earlier.as_ref()),
+        Some(network) => {
+            let mut front = |rows: &Dataset| front(rows, None);
+            network::starts(network, train, lambda, &stop, &mut front)
         }
-        .map_err(Error::from),
-        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::data(why.to_string())),
     };
     match found {
-        Ok(outcome) => {
-            let mut points = outcome.unmitigated.points;
-            outcome.front.points.iter().for_each(|x| points.push(x));
-            Ok((Some(moved(&points, shift)), None))
-        }
+        Ok(points) => Ok((Some(moved(&points, shift)), None)),
         Err(error) if error.is_stopped() => Err(error),
         Err(why) => {
             let message = say![

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::exact;
 use crate::descend::descend;
 use crate::outcome::{Counters, Front, StopSignal};
+use crate::weighted::best_start;
 use crate::{Error, MOST_OBJECTIVES, Remainder};
 
 /// A covariance below this share of its value at the unmitigated model counts as 0.
@@ -77,7 +78,7 @@ impl Ground {
         let minimizer = match (problem.minimizer(near, &over)?, near) {
             (Some(x), _) => x,
             (None, Some(near)) => descend(near, counters)?,
-            (None, None) => descend(&problem.start(&over)?, counters)?,
+            (None, None) => descend(&best_start(problem, counters, stop)?, counters)?,
         };
         let points = Points::from_vec(n, minimizer);
         let unmitigated = Front {

@@ -49,4 +49,4 @@ pub use remainder::Remainder;
 pub use setting::{Kind, Setting, Settings, Value};
 pub use solver::{AnySolver, Solver, Suits, Why};
 pub use trace::Trace;
-pub use weighted::Weighted;
+pub use weighted::{DescentLimits, Weighted, minimize_sums};

@@ -131,6 +131,8 @@ pub enum Why {
     TooManyParameters(usize),
     /// The loss has no second derivatives.
     NoSecondDerivatives,
+    /// The predictor is not linear, so that the loss may have several minima.
+    SeveralMinima,
 }
 
 impl Display for Why {
@@ -154,6 +156,10 @@ impl Display for Why {
                 grouped(MOST_DENSE)
             ),
             Self::NoSecondDerivatives => write!(f, "the loss has no second derivatives"),
+            Self::SeveralMinima => write!(
+                f,
+                "the models are not linear, so that the loss may have several minima"
+            ),
         }
     }
 }

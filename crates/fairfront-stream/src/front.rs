@@ -1,6 +1,6 @@
 //! The newest front, under an encoding that grows, and the rows that it is fitted on.
 
-use fairfront_core::Points;
+use fairfront_core::{Points, predictor_of};
 use fairfront_data::{Encoded, Encoding, Part, Spec, StoredRows, embed};
 use fairfront_run::{Earlier, Error, Fitted, Run, RunFiles, run_info_of};
 
@@ -35,8 +35,13 @@ impl Front {
     /// The same models under an encoding that has grown since.
     pub(crate) fn earlier(&self, grown: &Encoding, updates: u64) -> Earlier {
         let Run { info, front, .. } = &self.run;
+        let mut grown = grown.clone();
+        // Learners are fitted again with each batch; until then, their features are the old ones.
+        grown.learned.clone_from(&self.run.encoding.learned);
         let (old, new) = (self.run.encoding.schema(), grown.schema());
-        let mut points = Points::new(new.n_features() + 1);
+        let mut families = front.families.clone();
+        families.push(info.unmitigated.family);
+        let mut points = Points::new(predictor_of(&new).n_params(&new));
         let mut starts = self.starts.as_ref().map(|_| points.clone());
         for params in &front.params {
             points.push(&embed(&old, &new, params));
@@ -51,6 +56,7 @@ impl Front {
             unmitigated: embed(&old, &new, &info.unmitigated.params),
             penalty: info.penalty.clone(),
             updates,
+            families,
         }
     }
 
@@ -68,7 +74,7 @@ impl Front {
     /// Reads the front from these files, by name.
     pub(crate) fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
         let run = Run::from_files(files)?;
-        let n_params = run.encoding.schema().n_features() + 1;
+        let n_params = predictor_of(&run.encoding.schema()).n_params(&run.encoding.schema());
         let starts = files.iter().find(|(name, _)| *name == STARTS);
         let starts: Option<Vec<Vec<f64>>> = starts
             .map(|(_, bytes)| serde_json::from_slice(bytes))

@@ -27,6 +27,7 @@ fn rows(numbers: std::ops::Range<usize>) -> StoredRows {
         categorical: Vec::new(),
         attributes: Vec::new(),
         n_outputs: 1,
+        hidden: 0,
     };
     let all: Vec<f64> = numbers.map(|n| n as f64).collect();
     let block = |part: &[f64]| {
@@ -116,6 +117,7 @@ proptest! {
             }).collect(),
             attributes: Vec::new(),
             n_outputs: 1,
+            hidden: 0,
         };
         let (old, new) = (schema(false), schema(true));
         let point = &point[..=old.n_features()];
@@ -220,6 +222,7 @@ fn options(batch: usize) -> StreamOptions {
                 front_in: None,
                 penalty: Penalty::default(),
                 loss_alone: false,
+                family: fairfront_run::FamilyRequest::default(),
             },
             keep: Keep::All,
             names: Vec::new(),

@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// All published crates in the order of ARCHITECTURE.md, the lowest first.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "fairfront-pareto",
     "fairfront-core",
+    "fairfront-learn",
     "fairfront-solve",
     "fairfront-data",
     "fairfront-model",
@@ -72,7 +73,12 @@ fn scoring_does_not_link_solvers_or_reports() {
     linked.sort();
     assert_eq!(
         linked,
-        ["fairfront-core", "fairfront-data", "fairfront-model"]
+        [
+            "fairfront-core",
+            "fairfront-data",
+            "fairfront-learn",
+            "fairfront-model"
+        ]
     );
 }
 

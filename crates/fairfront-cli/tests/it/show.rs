@@ -90,6 +90,7 @@ fn a_front_of_one_model_is_shown() {
         front_in: None,
         penalty: fairfront_run::Penalty::default(),
         loss_alone: true,
+        family: fairfront_run::FamilyRequest::default(),
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
     let folder = TempDir::new().expect("a folder");

@@ -135,6 +135,7 @@ mod tests {
             }],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
             n_outputs: 1,
+            hidden: 0,
         };
         let mut random = Stream::new(1, Purpose::Synthetic, [3, 0]);
         let blocks = (0..n).step_by(crate::BLOCK_ROWS).map(|first| {

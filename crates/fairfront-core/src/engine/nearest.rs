@@ -112,9 +112,9 @@ impl Nearest<'_> {
             let block = rows.block(index)?;
             let mut row = (index * BLOCK_ROWS) as u64;
             for tile in Rows::tiles(&block) {
-                match self.map {
-                    Map::Columns(_) => kernel::scores(&tile, &params, &mut scores),
-                    Map::Own(predictor) => predictor.scores(&tile, &params, &mut scores),
+                match self.map.beyond_columns() {
+                    None => kernel::scores(&tile, &params, &mut scores),
+                    Some(predictor) => predictor.scores(&tile, &params, &mut scores),
                 }
                 for (lane, sides) in nearest.iter_mut().enumerate() {
                     for (offset, scores) in scores[..tile.len()].iter().enumerate() {

@@ -7,7 +7,7 @@ use super::expansion::{LogOdds, N_SUMS};
 use super::host::sum_of_blocks;
 use super::{Cells, Labels, Sample, Statistics};
 use crate::predictor::{Columns, Predictor};
-use crate::{Error, Points, RowBlock, Schema};
+use crate::{Error, Network, Points, RowBlock, Schema};
 
 /// The map from rows to scores.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ use crate::{Error, Points, RowBlock, Schema};
 pub enum Map<'a> {
     /// Linear in the encoded columns.
     Columns(Columns),
+    /// A network of the encoded columns.
+    Network(Network),
     /// The caller's own predictor, which runs on the host.
     #[serde(skip)]
     Own(&'a dyn Predictor),
@@ -23,9 +25,19 @@ pub enum Map<'a> {
 impl<'a> Map<'a> {
     /// The map of a predictor, as data if possible.
     pub fn of(predictor: &'a dyn Predictor) -> Self {
-        match predictor.as_columns() {
-            Some(columns) => Self::Columns(columns),
-            None => Self::Own(predictor),
+        match (predictor.as_columns(), predictor.as_network()) {
+            (Some(columns), _) => Self::Columns(columns),
+            (None, Some(network)) => Self::Network(network),
+            (None, None) => Self::Own(predictor),
+        }
+    }
+
+    /// The predictor, unless scores are linear in the encoded columns.
+    pub(super) fn beyond_columns(&self) -> Option<&dyn Predictor> {
+        match self {
+            Self::Columns(_) => None,
+            Self::Network(network) => Some(network),
+            Self::Own(predictor) => Some(*predictor),
         }
     }
 
@@ -33,6 +45,7 @@ impl<'a> Map<'a> {
     pub fn n_params(&self, schema: &Schema) -> usize {
         match self {
             Self::Columns(columns) => columns.n_params(schema),
+            Self::Network(network) => network.n_params(schema),
             Self::Own(predictor) => predictor.n_params(schema),
         }
     }

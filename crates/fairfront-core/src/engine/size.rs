@@ -24,8 +24,8 @@ impl RowSizes {
         row: usize,
         params: &[Lanes],
     ) -> f64 {
-        match map {
-            Map::Columns(_) => {
+        match map.beyond_columns() {
+            None => {
                 let intercept = &params[params.len() - 2];
                 self.of_points = intercept.map(f64::abs);
                 for (z, x) in rows.numeric(row).iter().zip(params) {
@@ -41,7 +41,7 @@ impl RowSizes {
                 let squares = rows.numeric(row).iter().map(|z| z * z).sum::<f64>();
                 (squares + rows.codes(row).len() as f64).sqrt()
             }
-            Map::Own(predictor) => {
+            Some(predictor) => {
                 let Some(linear) = predictor.as_linear() else {
                     self.of_points = self.scores[row].map(f64::abs);
                     return 0.0;

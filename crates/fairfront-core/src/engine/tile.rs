@@ -14,7 +14,7 @@ use super::statistic::{CellSums, Outputs, OwnSums, TileStatistic};
 use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
-use crate::{Error, RowBlock, Schema};
+use crate::{Error, RowBlock, Schema, network};
 
 /// The sums of a pass over these rows, for some of its points: the part that does not depend on
 /// points, if `once` is set, and then one part per point.
@@ -68,13 +68,15 @@ impl Work<'_, '_> {
         if let Map::Own(predictor) = self.pass.map {
             let params = self.side_by_side::<LANES, f64>();
             return self.statistics(
-                &OwnMap { predictor, params },
+                &mut OwnMap { predictor, params },
                 &self.own_or_cells(statistics),
             );
         }
         if statistics.iter().any(own) {
-            let params = self.side_by_side::<LANES, f64>();
-            return self.statistics(&ColumnMap { params }, &self.own_or_cells(statistics));
+            return self.statistics(
+                self.map::<LANES, f64>().as_mut(),
+                &self.own_or_cells(statistics),
+            );
         }
         match (self.points.len(), self.pass.over) {
             (0 | 1, Over::All) => self.by_cell::<1, f64>(statistics),
@@ -90,13 +92,21 @@ impl Work<'_, '_> {
         &self,
         statistics: &[Statistics<'_>],
     ) -> Result<Vec<f64>, Error> {
-        let params = self.side_by_side::<W, T>();
         let cells = statistics.iter().filter_map(|s| match s {
             Statistics::ByCell { output, cells } => Some(self.cells(*output, *cells)),
             Statistics::Own(_) => None,
         });
         let cells = cells.map(|s| Box::new(s) as Box<dyn TileStatistic<W, T>>);
-        self.statistics(&ColumnMap { params }, &cells.collect::<Vec<_>>())
+        self.statistics(self.map::<W, T>().as_mut(), &cells.collect::<Vec<_>>())
+    }
+
+    /// The map from rows to scores, unless it is the caller's own predictor.
+    fn map<const W: usize, T: Real>(&self) -> Box<dyn ScoreMap<W, T>> {
+        let params = self.side_by_side::<W, T>();
+        match self.pass.map {
+            Map::Network(network) => Box::new(network::Tile::new(network, params)),
+            Map::Columns(_) | Map::Own(_) => Box::new(ColumnMap { params }),
+        }
     }
 
     fn cells(&self, output: Output, cells: Cells) -> CellSums {
@@ -145,7 +155,7 @@ impl Work<'_, '_> {
 
     fn statistics<const W: usize, T: Real>(
         &self,
-        map: &dyn ScoreMap<W, T>,
+        map: &mut dyn ScoreMap<W, T>,
         statistics: &[Box<dyn TileStatistic<W, T> + '_>],
     ) -> Result<Vec<f64>, Error> {
         let n_params = self.pass.map.n_params(self.schema);
@@ -254,9 +264,9 @@ impl Work<'_, '_> {
             let mut features = vec![0.0; n];
             for tile in self.tiles() {
                 let rows = tile.len();
-                match self.pass.map {
-                    Map::Columns(_) => kernel::scores(&tile, &params, &mut scores),
-                    Map::Own(predictor) => {
+                match self.pass.map.beyond_columns() {
+                    None => kernel::scores(&tile, &params, &mut scores),
+                    Some(predictor) => {
                         let params: Vec<Lanes> = params.iter().map(|x| [x[0]; LANES]).collect();
                         predictor.scores(&tile, &params, &mut wide);
                         for (score, wide) in scores.iter_mut().zip(&wide[..rows]) {
@@ -275,12 +285,12 @@ impl Work<'_, '_> {
                 sums.value += losses[..rows].iter().sum::<f64>();
                 for row in 0..rows {
                     let (slope, curvature) = (slope[row], curvature[row]);
-                    match self.pass.map {
-                        Map::Columns(_) => {
+                    match self.pass.map.beyond_columns() {
+                        None => {
                             let (numeric, codes) = (tile.numeric(row), tile.codes(row));
                             sums.add_row(numeric, codes, slope, curvature);
                         }
-                        Map::Own(predictor) => {
+                        Some(predictor) => {
                             let Some(linear) = predictor.as_linear() else {
                                 continue;
                             };
@@ -319,8 +329,8 @@ impl Work<'_, '_> {
                 let Some(gradient) = gradients.get_mut(*cell) else {
                     continue;
                 };
-                match self.pass.map {
-                    Map::Columns(_) => {
+                match self.pass.map.beyond_columns() {
+                    None => {
                         for (sum, z) in gradient.iter_mut().zip(tile.numeric(row)) {
                             *sum += z * w;
                         }
@@ -329,7 +339,7 @@ impl Work<'_, '_> {
                         }
                         totals[*cell] += w;
                     }
-                    Map::Own(predictor) => {
+                    Some(predictor) => {
                         if let Some(linear) = predictor.as_linear() {
                             linear.features(&tile, row, &mut features);
                         }
@@ -355,23 +365,22 @@ impl Work<'_, '_> {
     fn expansion(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
         if let Map::Own(predictor) = self.pass.map {
             let params = self.side_by_side::<LANES, f64>();
-            return self.expansion_with(&OwnMap { predictor, params }, at, targets);
+            return self.expansion_with(&mut OwnMap { predictor, params }, at, targets);
         }
         match self.points.len() {
-            0 | 1 => self.expansion_of_columns::<1>(at, targets),
-            2..=8 => self.expansion_of_columns::<8>(at, targets),
-            _ => self.expansion_of_columns::<LANES>(at, targets),
+            0 | 1 => self.expansion_in_lanes::<1>(at, targets),
+            2..=8 => self.expansion_in_lanes::<8>(at, targets),
+            _ => self.expansion_in_lanes::<LANES>(at, targets),
         }
     }
 
-    fn expansion_of_columns<const W: usize>(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
-        let params = self.side_by_side::<W, f64>();
-        self.expansion_with(&ColumnMap { params }, at, targets)
+    fn expansion_in_lanes<const W: usize>(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
+        self.expansion_with(self.map::<W, f64>().as_mut(), at, targets)
     }
 
     fn expansion_with<const W: usize>(
         &self,
-        map: &dyn ScoreMap<W, f64>,
+        map: &mut dyn ScoreMap<W, f64>,
         at: &[LogOdds],
         targets: [f64; 2],
     ) -> Vec<f64> {
@@ -420,7 +429,7 @@ impl Work<'_, '_> {
             of_points: [0.0; LANES],
         };
         for tile in self.tiles() {
-            if let Map::Own(predictor) = self.pass.map {
+            if let Some(predictor) = self.pass.map.beyond_columns() {
                 predictor.scores(&tile, &params, &mut row_sizes.scores);
             }
             for row in 0..tile.len() {
@@ -463,9 +472,9 @@ impl<const W: usize, T: Real> Totals<W, T> {
     }
 }
 
-/// Scores of a tile for W points, and their gradients.
+/// Scores of a tile for W points, and the gradients of the same tile after its scores.
 trait ScoreMap<const W: usize, T> {
-    fn scores(&self, rows: &Rows, scores: &mut [[T; W]]);
+    fn scores(&mut self, rows: &Rows, scores: &mut [[T; W]]);
     fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]);
 }
 
@@ -474,7 +483,7 @@ struct ColumnMap<const W: usize, T> {
 }
 
 impl<const W: usize, T: Real> ScoreMap<W, T> for ColumnMap<W, T> {
-    fn scores(&self, rows: &Rows, scores: &mut [[T; W]]) {
+    fn scores(&mut self, rows: &Rows, scores: &mut [[T; W]]) {
         kernel::scores(rows, &self.params, scores);
     }
 
@@ -489,12 +498,22 @@ struct OwnMap<'a> {
 }
 
 impl ScoreMap<LANES, f64> for OwnMap<'_> {
-    fn scores(&self, rows: &Rows, scores: &mut [Lanes]) {
+    fn scores(&mut self, rows: &Rows, scores: &mut [Lanes]) {
         self.predictor.scores(rows, &self.params, scores);
     }
 
     fn pull_back(&self, rows: &Rows, slopes: &[Lanes], gradients: &mut [Lanes]) {
         self.predictor
             .pull_back(rows, &self.params, slopes, gradients);
+    }
+}
+
+impl<const W: usize, T: Real> ScoreMap<W, T> for network::Tile<W, T> {
+    fn scores(&mut self, rows: &Rows, scores: &mut [[T; W]]) {
+        self.scores(rows, scores);
+    }
+
+    fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]) {
+        self.pull_back(rows, slopes, gradients);
     }
 }

@@ -34,6 +34,20 @@ impl LossFacet for FairProblem {
         Ok(start)
     }
 
+    fn more_starts(&self, most: usize) -> Option<Points> {
+        let schema = self.engine.schema();
+        let starts = self.predictor.starts(schema, most.saturating_add(1));
+        let shift = self.stand_in.as_ref().map_or(0.0, |(_, shift)| *shift);
+        let mut more = Points::new(self.n_params);
+        for mut start in starts.into_iter().skip(1) {
+            if let Some(intercept) = self.predictor.intercept(schema) {
+                start[intercept] += shift;
+            }
+            more.push(&start);
+        }
+        (!more.is_empty()).then_some(more)
+    }
+
     fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
         if let Some((stand_in, _)) = &self.stand_in {
             return stand_in.preconditioner(at);

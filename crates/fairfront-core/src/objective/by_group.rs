@@ -1,11 +1,14 @@
 //! Means by group: the statistics of every objective that compares groups by rates or losses.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Means, Output};
 use crate::engine::{Cells, Labels, Statistics};
 use crate::{Attribute, SmallGroups};
 
 /// The rows on which groups are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Condition {
     /// All rows.
     All,

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
     BLOCKS_PER_TASK, Batches, BothSides, Costs, Counts, Dataset, Engine, Error, FairProblem,
-    Linear, Map, Measure, Nearest, Objective, OuterBatch, Over, Pass, Points, Precision, Problem,
-    RowBlock, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted, better_thresholds,
-    calibrate, calibrate_scale, measure,
+    Linear, Map, Measure, Nearest, Network, Objective, OuterBatch, Over, Pass, Points, Precision,
+    Problem, RowBlock, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted,
+    better_thresholds, calibrate, calibrate_scale, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -335,5 +335,6 @@ fn passes_with_the_callers_code_cannot_be_serialized() {
         over: Over::All,
     };
     assert!(serde_json::to_string(&pass(Map::of(&Linear))).is_ok());
+    assert!(serde_json::to_string(&pass(Map::of(&Network { hidden: 2 }))).is_ok());
     assert!(serde_json::to_string(&pass(Map::of(&Opaque))).is_err());
 }

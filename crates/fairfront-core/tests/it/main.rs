@@ -6,6 +6,7 @@ mod failing;
 mod group_limit;
 mod group_objective;
 mod group_plain;
+mod network;
 mod objective;
 mod plain;
 mod small_group;

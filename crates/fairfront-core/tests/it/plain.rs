@@ -33,6 +33,7 @@ pub(crate) fn schema(n_groups: usize) -> Schema {
         ],
         attributes: vec![Attribute::new("a", names("g", n_groups))],
         n_outputs: 1,
+        hidden: 0,
     }
 }
 

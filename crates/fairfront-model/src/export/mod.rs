@@ -10,6 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use fairfront_data::{CategoricalRule, NumericRule, Reading};
+use fairfront_learn::{FeatureKind, Learned, LearnedFeature};
 
 use crate::{Error, Model};
 
@@ -27,9 +28,14 @@ pub enum ExportFormat {
 impl Model {
     /// Exports the model in a format for other programs.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, Error> {
+        if self.encoding.hidden > 0 {
+            return Err(Error::usage(
+                "only linear models can be exported; this model is a network",
+            ));
+        }
         let text = match format {
-            ExportFormat::Onnx => return onnx::write(self),
-            ExportFormat::Sql => sql::write(self)?,
+            ExportFormat::Onnx => return onnx::write(&self.reduced()),
+            ExportFormat::Sql => sql::write(&self.reduced())?,
             ExportFormat::Table => table::write(self)?,
         };
         Ok(text.into_bytes())
@@ -56,6 +62,8 @@ impl Model {
 /// The terms that a model adds to the intercept, in order.
 struct Terms<'a> {
     numbers: Vec<NumberTerm<'a>>,
+    /// `None` if the model does not use learners.
+    learned: Option<LearnedTerms<'a>>,
     categories: Vec<CategoryTerm<'a>>,
 }
 
@@ -66,6 +74,12 @@ struct NumberTerm<'a> {
     coefficient: f64,
     /// Added for a missing value, in addition to the term of the mean.
     indicator: Option<f64>,
+}
+
+/// The terms of learned features.
+struct LearnedTerms<'a> {
+    learned: &'a Learned,
+    coefficients: Vec<f64>,
 }
 
 /// The term of a categorical column: the coefficient at the index of its string.
@@ -92,6 +106,11 @@ impl<'a> Terms<'a> {
             indicator: rule.indicator.then(&mut next),
         });
         let numbers = numbers.collect();
+        let learned = model.encoding.learned.as_ref();
+        let learned = learned.map(|learned| LearnedTerms {
+            learned,
+            coefficients: learned.features.iter().map(|_| next()).collect(),
+        });
         let categories = model.encoding.categorical.iter().map(|rule| {
             let coefficients = rule
                 .categories
@@ -103,6 +122,7 @@ impl<'a> Terms<'a> {
         });
         Self {
             numbers,
+            learned,
             categories: categories.collect(),
         }
     }
@@ -121,6 +141,38 @@ impl<'a> Terms<'a> {
             name = format!("model_{name}");
         }
         name
+    }
+}
+
+impl<'a> LearnedTerms<'a> {
+    /// The features with their coefficients.
+    fn features(&self) -> impl Iterator<Item = (&'a LearnedFeature, f64)> {
+        let coefficients = self.coefficients.iter().copied();
+        self.learned.features.iter().zip(coefficients)
+    }
+
+    /// The classes of a group learner whose probabilities the features use.
+    fn classes(&self, group: usize) -> BTreeSet<usize> {
+        let features = self.learned.features.iter();
+        let own = features.filter_map(|feature| match feature.kind {
+            FeatureKind::Group { learner, class } if learner == group => Some(class),
+            _ => None,
+        });
+        own.chain([self.learned.groups[group].reference]).collect()
+    }
+}
+
+impl NumberTerm<'_> {
+    /// Whether the term is always 0.
+    fn is_zero(&self) -> bool {
+        self.coefficient == 0.0 && self.indicator.unwrap_or_default() == 0.0
+    }
+}
+
+impl CategoryTerm<'_> {
+    /// Whether the term is always 0.
+    fn is_zero(&self) -> bool {
+        self.coefficients.iter().all(|c| *c == 0.0)
     }
 }
 

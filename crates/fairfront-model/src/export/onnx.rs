@@ -1,10 +1,13 @@
 //! A graph for ONNX runtimes, from raw columns to decisions. It uses doubles throughout, and adds terms in
 //! the same order as our own kernels.
 
+mod learned;
+
 use std::collections::BTreeSet;
 
 use prost::Message;
 
+use self::learned::Inputs;
 use super::proto::{
     Attribute, DOUBLE, Graph, INT64, Model as Proto, Node, OperatorSet, Property, STRING, Tensor,
     ValueInfo,
@@ -13,9 +16,17 @@ use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
 use crate::{Error, Model};
 
 /// Old enough for every runtime in use, and new enough for doubles in all required operators.
-const IR_VERSION: i64 = 7;
-const OPERATORS: [(&str, i64); 2] = [("", 13), (ML, 2)];
+const PLAIN: Version = Version { ir: 7, ml: 2 };
+/// The first version with trees whose sums are doubles.
+const WITH_TREES: Version = Version { ir: 10, ml: 5 };
 const ML: &str = "ai.onnx.ml";
+const ML_OPERATORS: [&str; 2] = ["LabelEncoder", learned::TREES];
+
+/// Versions of the format, and of its operators for machine learning.
+struct Version {
+    ir: i64,
+    ml: i64,
+}
 
 pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     let terms = Terms::of(model);
@@ -40,22 +51,45 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     };
     let missing_numbers = model.reading.missing_numbers();
     let missing_strings = spellings(&missing_strings(&model.reading));
+    let numbers = terms.numbers.iter();
+    let numbers: Vec<Number> = numbers
+        .map(|term| builder.number(term, &missing_numbers))
+        .collect();
+    let categories = terms.categories.iter();
+    let categories: Vec<String> = categories
+        .map(|term| builder.category(term, &missing_strings))
+        .collect();
     let mut sum = builder.double(model.intercept);
-    for term in &terms.numbers {
-        sum = builder.number(&sum, term, &missing_numbers);
+    let has_learners = terms.learned.is_some();
+    for (term, number) in terms.numbers.iter().zip(&numbers) {
+        if !(has_learners && term.is_zero()) {
+            sum = builder.add_number(&sum, term, number);
+        }
     }
-    for term in &terms.categories {
-        sum = builder.category(&sum, term, &missing_strings);
+    if let Some(learned) = &terms.learned {
+        let inputs = Inputs::new(&mut builder, &terms, &numbers, &categories);
+        sum = inputs.add(&mut builder, &sum, learned);
+    }
+    for (term, index) in terms.categories.iter().zip(&categories) {
+        if !(has_learners && term.is_zero()) {
+            sum = builder.add_category(&sum, term, index);
+        }
     }
     builder.results(model, &terms, &sum);
+    let has_trees = builder
+        .graph
+        .node
+        .iter()
+        .any(|n| n.op_type == learned::TREES);
+    let version = if has_trees { WITH_TREES } else { PLAIN };
     let program = env!("CARGO_PKG_VERSION");
     let proto = Proto {
-        ir_version: IR_VERSION,
+        ir_version: version.ir,
         producer_name: "fairfront".into(),
         producer_version: program.into(),
         doc_string: model.title(),
         graph: Some(builder.graph),
-        opset_import: OPERATORS
+        opset_import: [("", 13), (ML, version.ml)]
             .map(|(domain, version)| OperatorSet {
                 domain: domain.into(),
                 version,
@@ -95,6 +129,13 @@ fn properties(model: &Model) -> Vec<Property> {
         value,
     };
     properties.into_iter().map(property).collect()
+}
+
+/// The values of a numeric column.
+struct Number {
+    scaled: String,
+    /// Whether the value is missing.
+    missing: String,
 }
 
 /// A graph under construction. Values that are not columns are called `#1`, `#2`, …
@@ -140,7 +181,7 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, op: &str, input: &[&str], output: &str, attribute: Vec<Attribute>) {
-        let domain = if op == "LabelEncoder" { ML } else { "" };
+        let domain = if ML_OPERATORS.contains(&op) { ML } else { "" };
         self.graph.node.push(Node {
             input: input.iter().map(|&name| name.to_owned()).collect(),
             output: vec![output.to_owned()],
@@ -150,8 +191,8 @@ impl Builder<'_> {
         });
     }
 
-    /// Adds the term of a numeric column to `sum`.
-    fn number(&mut self, sum: &str, term: &NumberTerm, missing_numbers: &[f64]) -> String {
+    /// Adds the input of a numeric column.
+    fn number(&mut self, term: &NumberTerm, missing_numbers: &[f64]) -> Number {
         let rule = term.rule;
         let about = match rule.date {
             None => "numbers; NaN is missing",
@@ -165,28 +206,28 @@ impl Builder<'_> {
             let equal = self.node("Equal", &[&rule.column, &number]);
             missing = self.node("Or", &[&missing, &equal]);
         }
-        let [mean, shift, factor, coefficient] =
-            [rule.mean, rule.shift, rule.factor, term.coefficient].map(|n| self.double(n));
+        let [mean, shift, factor] = [rule.mean, rule.shift, rule.factor].map(|n| self.double(n));
         let present = self.node("Where", &[&missing, &mean, &rule.column]);
         let centered = self.node("Sub", &[&present, &shift]);
         let scaled = self.node("Div", &[&centered, &factor]);
-        let product = self.node("Mul", &[&scaled, &coefficient]);
+        Number { scaled, missing }
+    }
+
+    /// Adds the term of a numeric column to `sum`.
+    fn add_number(&mut self, sum: &str, term: &NumberTerm, number: &Number) -> String {
+        let coefficient = self.double(term.coefficient);
+        let product = self.node("Mul", &[&number.scaled, &coefficient]);
         let sum = self.node("Add", &[sum, &product]);
         let Some(indicator) = term.indicator else {
             return sum;
         };
         let [indicator, zero] = [indicator, 0.0].map(|n| self.double(n));
-        let added = self.node("Where", &[&missing, &indicator, &zero]);
+        let added = self.node("Where", &[&number.missing, &indicator, &zero]);
         self.node("Add", &[&sum, &added])
     }
 
-    /// Adds the term of a categorical column to `sum`.
-    fn category(
-        &mut self,
-        sum: &str,
-        term: &CategoryTerm,
-        missing_strings: &BTreeSet<String>,
-    ) -> String {
+    /// Adds the input of a categorical column, and returns the index of its string.
+    fn category(&mut self, term: &CategoryTerm, missing_strings: &BTreeSet<String>) -> String {
         let about = "strings without surrounding spaces; an empty string is missing";
         let input = ValueInfo::rows(term.column, STRING, Some(1), about);
         self.graph.input.push(input);
@@ -205,14 +246,55 @@ impl Builder<'_> {
         ];
         let index = self.name();
         self.push("LabelEncoder", &[term.column], &index, attributes);
-        let coefficients = self.constant(Tensor {
-            dims: vec![term.coefficients.len() as i64],
-            data_type: DOUBLE,
-            double_data: term.coefficients.clone(),
+        index
+    }
+
+    /// Adds the term of a categorical column to `sum`.
+    fn add_category(&mut self, sum: &str, term: &CategoryTerm, index: &str) -> String {
+        let coefficients = self.constant(Tensor::doubles(term.coefficients.clone()));
+        let added = self.node("Gather", &[&coefficients, index]);
+        self.node("Add", &[sum, &added])
+    }
+
+    fn as_double(&mut self, value: &str) -> String {
+        let name = self.name();
+        let to = Attribute::int("to", DOUBLE.into());
+        self.push("Cast", &[value], &name, vec![to]);
+        name
+    }
+
+    /// One matrix of several.
+    fn side_by_side(&mut self, columns: &[&str]) -> String {
+        let name = self.name();
+        let axis = Attribute::int("axis", 1);
+        self.push("Concat", columns, &name, vec![axis]);
+        name
+    }
+
+    /// A column of a matrix, as a matrix.
+    fn column(&mut self, matrix: &str, at: usize) -> String {
+        let index = self.constant(Tensor {
+            dims: vec![1],
+            data_type: INT64,
+            int64_data: vec![at as i64],
             ..Tensor::default()
         });
-        let added = self.node("Gather", &[&coefficients, &index]);
-        self.node("Add", &[sum, &added])
+        let name = self.name();
+        let axis = Attribute::int("axis", 1);
+        self.push("Gather", &[matrix, &index], &name, vec![axis]);
+        name
+    }
+
+    /// 1 / (1 + exp(±odds)): the probabilities of the negative and the positive class. Small ones keep
+    /// their digits because neither is computed from the other.
+    fn two_probabilities(&mut self, odds: &str) -> [String; 2] {
+        let minus = self.node("Neg", &[odds]);
+        let one = self.double(1.0);
+        [odds, minus.as_str()].map(|exponent| {
+            let power = self.node("Exp", &[exponent]);
+            let more = self.node("Add", &[&one, &power]);
+            self.node("Div", &[&one, &more])
+        })
     }
 
     fn results(&mut self, model: &Model, terms: &Terms, sum: &str) {
@@ -235,14 +317,7 @@ impl Builder<'_> {
             [model.calibration.slope, model.calibration.intercept].map(|n| self.double(n));
         let scaled = self.node("Mul", &[&slope, sum]);
         let odds = self.node("Add", &[&scaled, &intercept]);
-        // Compute 1 / (1 + exp(∓odds)) for each, so that small probabilities keep their digits.
-        let minus = self.node("Neg", &[&odds]);
-        let one = self.double(1.0);
-        let [negative, positive] = [odds.as_str(), minus.as_str()].map(|exponent| {
-            let power = self.node("Exp", &[exponent]);
-            let more = self.node("Add", &[&one, &power]);
-            self.node("Div", &[&one, &more])
-        });
+        let [negative, positive] = self.two_probabilities(&odds);
         let axis = Attribute::int("axis", 1);
         self.push(
             "Concat",

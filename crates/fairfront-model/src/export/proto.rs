@@ -71,6 +71,8 @@ pub(super) struct Attribute {
     pub(super) name: String,
     #[prost(int64, optional, tag = "3")]
     pub(super) i: Option<i64>,
+    #[prost(message, optional, tag = "5")]
+    pub(super) t: Option<Tensor>,
     #[prost(int64, repeated, tag = "8")]
     pub(super) ints: Vec<i64>,
     #[prost(string, repeated, tag = "9")]
@@ -98,6 +100,15 @@ impl Attribute {
         }
     }
 
+    pub(super) fn tensor(name: &str, tensor: Tensor) -> Self {
+        Self {
+            name: name.into(),
+            t: Some(tensor),
+            kind: 4,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn strings(name: &str, strings: Vec<String>) -> Self {
         Self {
             name: name.into(),
@@ -109,6 +120,7 @@ impl Attribute {
 }
 
 /// Element types of a tensor.
+pub(super) const UINT8: i32 = 2;
 pub(super) const INT64: i32 = 7;
 pub(super) const STRING: i32 = 8;
 pub(super) const DOUBLE: i32 = 11;
@@ -119,12 +131,27 @@ pub(super) struct Tensor {
     pub(super) dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub(super) data_type: i32,
+    /// Also holds shorter integers.
+    #[prost(int32, repeated, tag = "5")]
+    pub(super) int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
     pub(super) int64_data: Vec<i64>,
     #[prost(string, tag = "8")]
     pub(super) name: String,
     #[prost(double, repeated, tag = "10")]
     pub(super) double_data: Vec<f64>,
+}
+
+impl Tensor {
+    /// A vector of doubles.
+    pub(super) fn doubles(values: Vec<f64>) -> Self {
+        Self {
+            dims: vec![values.len() as i64],
+            data_type: DOUBLE,
+            double_data: values,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,10 +1,13 @@
 //! A SELECT statement that scores the rows of a table, in the SQL that `SQLite`, `DuckDB` and `PostgreSQL`
 //! share.
 
+mod learned;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use fairfront_core::{Calibration, say};
+use fairfront_data::NumericRule;
 use fairfront_data::setting::DATE_PARTS;
 
 use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
@@ -49,11 +52,21 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         .collect();
     let missing_strings = missing_strings(&model.reading);
     let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(model.intercept));
+    let has_learners = terms.learned.is_some();
     for term in &terms.numbers {
-        number(&mut sum, term, &missing_numbers);
+        if !(has_learners && term.is_zero()) {
+            add_number(&mut sum, term, &missing_numbers);
+        }
+    }
+    if let Some(learned) = &terms.learned {
+        let columns = learned::columns(&terms, &missing_numbers, &missing_strings);
+        learned::add(&mut sum, learned, &columns);
     }
     for term in &terms.categories {
-        category(&mut sum, term, &missing_strings);
+        if !(has_learners && term.is_zero()) {
+            let added = |index: usize| literal(term.coefficients[index]);
+            let _ = writeln!(sum, "    + {}", category(term, &missing_strings, added));
+        }
     }
     let [score, probability, decision] =
         ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
@@ -90,17 +103,10 @@ FROM (
     ))
 }
 
-fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
-    let rule = term.rule;
+/// The scaled value of a numeric column, and the condition that the value is present.
+fn number(rule: &NumericRule, missing_numbers: &[String]) -> (String, String) {
     let column = identifier(&rule.column);
-    let [most, mean, shift, factor, coefficient] = [
-        f64::MAX,
-        rule.mean,
-        rule.shift,
-        rule.factor,
-        term.coefficient,
-    ]
-    .map(literal);
+    let [most, mean, shift, factor] = [f64::MAX, rule.mean, rule.shift, rule.factor].map(literal);
     // Neither NULL nor NaN is between any two numbers.
     let mut present = format!("{column} BETWEEN -{most} AND {most}");
     if !missing_numbers.is_empty() {
@@ -110,11 +116,17 @@ fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
             missing_numbers.join(", ")
         );
     }
-    let _ = writeln!(
-        sum,
-        "    + (CASE WHEN {present} THEN CAST({column} AS DOUBLE PRECISION) ELSE {mean} END \
-         - {shift}) / {factor} * {coefficient}"
+    let scaled = format!(
+        "(CASE WHEN {present} THEN CAST({column} AS DOUBLE PRECISION) ELSE {mean} END - {shift}) / \
+         {factor}"
     );
+    (scaled, present)
+}
+
+fn add_number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
+    let (scaled, present) = number(term.rule, missing_numbers);
+    let coefficient = literal(term.coefficient);
+    let _ = writeln!(sum, "    + {scaled} * {coefficient}");
     if let Some(indicator) = term.indicator {
         let indicator = literal(indicator);
         let _ = writeln!(
@@ -124,11 +136,15 @@ fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
     }
 }
 
-fn category(sum: &mut String, term: &CategoryTerm, missing_strings: &[&str]) {
+/// The value at the index of a string.
+fn category(
+    term: &CategoryTerm,
+    missing_strings: &[&str],
+    value: impl Fn(usize) -> String,
+) -> String {
     // Without the second argument, DuckDB would strip all Unicode spaces, which belong to categories.
     let column = format!("TRIM(CAST({} AS VARCHAR), ' ')", identifier(term.column));
-    let added = |index: usize| literal(term.coefficients[index]);
-    sum.push_str("    + CASE");
+    let mut text = String::from("CASE");
     if term.missing != term.unnamed {
         // LOWER supports letters beyond ASCII in some programs, but not in others.
         let (plain, other): (Vec<&str>, Vec<&str>) =
@@ -139,29 +155,29 @@ fn category(sum: &mut String, term: &CategoryTerm, missing_strings: &[&str]) {
         let plain: Vec<String> = plain.into_iter().collect();
         let other: Vec<String> = spellings(&other).iter().map(|t| quoted(t)).collect();
         let _ = write!(
-            sum,
+            text,
             " WHEN COALESCE(LOWER({column}), '') IN ({})",
             plain.join(", ")
         );
         if !other.is_empty() {
-            let _ = write!(sum, " OR {column} IN ({})", other.join(", "));
+            let _ = write!(text, " OR {column} IN ({})", other.join(", "));
         }
-        let _ = write!(sum, " THEN {} ELSE CASE", added(term.missing));
+        let _ = write!(text, " THEN {} ELSE CASE", value(term.missing));
     }
-    let unnamed = added(term.unnamed);
+    let unnamed = value(term.unnamed);
     if term.named.is_empty() {
-        let _ = write!(sum, " WHEN 1 = 1 THEN {unnamed}");
+        let _ = write!(text, " WHEN 1 = 1 THEN {unnamed}");
     } else {
-        let _ = write!(sum, " {column}");
+        let _ = write!(text, " {column}");
     }
-    for (text, index) in &term.named {
-        let _ = write!(sum, "\n      WHEN {} THEN {}", quoted(text), added(*index));
+    for (name, index) in &term.named {
+        let _ = write!(text, "\n      WHEN {} THEN {}", quoted(name), value(*index));
     }
-    let _ = write!(sum, "\n      ELSE {unnamed} END");
+    let _ = write!(text, "\n      ELSE {unnamed} END");
     if term.missing != term.unnamed {
-        sum.push_str(" END");
+        text.push_str(" END");
     }
-    sum.push('\n');
+    text
 }
 
 fn identifier(name: &str) -> String {

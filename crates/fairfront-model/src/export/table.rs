@@ -1,8 +1,9 @@
-//! The coefficients as CSV, for people and spreadsheets.
+//! The coefficients as CSV, for people and spreadsheets. Learned features have neither a column nor a
+//! category; the learners themselves are in the model file.
 
 use fairfront_data::MISSING_CATEGORY;
 
-use super::Terms;
+use super::{LearnedTerms, Terms};
 use crate::{Error, Model};
 
 const HEADER: [&str; 7] = [
@@ -49,6 +50,10 @@ fn rows(model: &Model) -> Vec<[String; 7]> {
                 Default::default(),
             );
         }
+    }
+    for (feature, coefficient) in terms.learned.iter().flat_map(LearnedTerms::features) {
+        let [shift, factor] = [feature.shift, feature.factor].map(number);
+        row("", "", coefficient, [shift, factor, String::new()]);
     }
     for (rule, term) in model.encoding.categorical.iter().zip(&terms.categories) {
         for (category, coefficient) in rule.categories.iter().zip(&term.coefficients) {

@@ -10,14 +10,14 @@ use fairfront_data::{
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::used::reduced;
 
 /// The scores of all rows of a table, the same numbers as from [`predict`](crate::predict). `params` are
 /// the coefficients in the order of the encoding's features, then the intercept. All threads encode rows
 /// block by block, and no block is kept. Target and sensitive columns are not needed.
 pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result<Vec<f64>, Error> {
-    let mut encoding = encoding.clone();
-    encoding.attributes.clear();
-    let n_params = encoding.schema().n_features() + 1;
+    let schema = encoding.schema();
+    let n_params = predictor_of(&schema).n_params(&schema);
     if params.len() != n_params {
         return Err(Error::usage(format!(
             "the model has {} parameters, but its encoding has {n_params}; use a model and an encoding \
@@ -25,6 +25,10 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
             params.len()
         )));
     }
+    let (coefficients, intercept) = params.split_at(n_params - 1);
+    let (mut encoding, mut params) = reduced(encoding, coefficients);
+    encoding.attributes.clear();
+    params.extend(intercept);
     let table = encoding.complete(Cow::Borrowed(table))?;
     let encoder = encoding.encoder(&table)?;
     let mut all = vec![0.0; table.n_rows()];
@@ -32,7 +36,7 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     let done: Vec<Result<(), Range<usize>>> = blocks
         .map(|(index, out)| {
             let first = index * BLOCK_ROWS;
-            score_block(&encoder, params, first, out)
+            score_block(&encoder, &params, first, out)
         })
         .collect();
     // The first block that failed, in row order.

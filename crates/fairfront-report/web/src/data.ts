@@ -122,7 +122,14 @@ interface Source {
   opening: { model_id: ModelId | null; reason: string };
   certificates: (Omit<Certificate, "certified"> & { certified: ModelId[] })[];
   start?: string;
-  model: { opening: string; middle: string; origin: string; closing: string };
+  model: {
+    opening: string;
+    middle: string;
+    /** The text and the features of models that use learners. */
+    learned?: { middle: string; first: number; count: number };
+    origin: string;
+    closing: string;
+  };
   run: RunFacts;
 }
 

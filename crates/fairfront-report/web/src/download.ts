@@ -14,18 +14,21 @@ export function modelText(data: PageData, model: number): string {
     entries.length === 0
       ? "{}"
       : `{\n${entries.map(([name, v]) => `    ${JSON.stringify(name)}: ${number(v)}`).join(",\n")}\n  }`;
-  const coefficients = block(data.features.map((name, i) => [name, params[i]]));
+  const { opening, middle, learned, origin, closing } = data.model;
+  const isLearned = (i: number) => learned !== undefined && i >= learned.first && i < learned.first + learned.count;
+  const usesLearners = data.features.some((_, i) => isLearned(i) && params[i] !== 0);
+  const all = data.features.map((name, i): [string, number | null | undefined] => [name, params[i]]);
+  const coefficients = block(usesLearners ? all : all.filter((_, i) => !isLearned(i)));
   const values = block(data.front.names.map((name) => [name, data.front.values(name)?.[model]]));
   const calibration = block(
     ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)?.[model]]),
   );
-  const { opening, middle, origin, closing } = data.model;
   const body = [
     opening,
     `  "intercept": ${number(params[data.features.length])},\n`,
     `  "coefficients": ${coefficients},\n`,
     `  "calibration": ${calibration},\n`,
-    middle,
+    usesLearners ? (learned?.middle ?? middle) : middle,
     `  "values": ${values},\n`,
     origin,
     String(idOf(model)),

@@ -85,6 +85,7 @@ impl Demand {
             categorical: Vec::new(),
             attributes: attributes.collect(),
             n_outputs: 1,
+            hidden: 0,
         };
         for requirement in &self.requirements {
             bound(requirement, &schema, None)?;

@@ -21,6 +21,7 @@ fn request() -> FitRequest {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     }
 }
 

@@ -9,8 +9,8 @@ use fairfront_solve::{AnySolver, Polish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::setting::{FRONT_IN, OBJECTIVE, PENALTY, POLISH, SOLVER};
-use crate::{Error, FitRequest, FrontIn, Penalty, RunInfo};
+use crate::setting::{FAMILY, FRONT_IN, OBJECTIVE, PENALTY, POLISH, SCORE, SOLVER};
+use crate::{Error, FamilyRequest, FitRequest, FrontIn, Penalty, RunInfo};
 
 const FORMAT: &str = "fairfront-fit-request";
 const VERSION: u32 = 1;
@@ -32,6 +32,8 @@ pub(crate) struct Request {
     front_in: Option<FrontIn>,
     #[serde(default)]
     penalty: Penalty,
+    #[serde(default)]
+    family: FamilyRequest,
     /// SHA-256 of encoding and encoded rows.
     fingerprint: String,
 }
@@ -60,6 +62,7 @@ impl Request {
             solvers: request.solvers.iter().map(choice).collect(),
             front_in: request.front_in,
             penalty: request.penalty,
+            family: request.family.clone(),
             fingerprint,
         }
     }
@@ -91,6 +94,11 @@ impl Request {
         if self.front_in.is_some() {
             of_run.front_in = Some(run.judged.front_in);
         }
+        of_run.family = match &run.family {
+            Some(family) => family.request.clone(),
+            None if self.family.is_linear() => self.family.clone(),
+            None => FamilyRequest::default(),
+        };
         if let Some(penalty) = &run.penalty {
             of_run.penalty = penalty.asked();
         }
@@ -153,6 +161,11 @@ impl Request {
                 Penalty::Auto { .. } => "auto".into(),
                 Penalty::Fixed(lambda) => lambda.into(),
             },
+        );
+        flat.insert(Setting(FAMILY), self.family.family.name().into());
+        flat.insert(
+            Setting(SCORE),
+            json(serde_json::to_value(&self.family.brought.outcome)),
         );
         flat.insert(Words(FINGERPRINT.into()), self.fingerprint.clone().into());
         let options = self.read.as_ref().map(|read| &read.options);

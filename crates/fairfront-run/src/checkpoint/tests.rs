@@ -36,6 +36,7 @@ fn request(solver: AnySolver, polish: bool, objectives: &[&str]) -> FitRequest {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     }
 }
 

@@ -21,6 +21,7 @@ fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     };
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     (run_info(&prepared, &fitted), front_table(&fitted))
@@ -175,6 +176,7 @@ fn groups_belong_to_the_attribute_with_the_longest_name() {
         columns: vec![Vec::new(); 5],
         names: [&["train.accuracy".to_owned()], &names[..], &of[..]].concat(),
         params: Vec::new(),
+        families: Vec::new(),
     };
     let numbers = RunNumbers::new(&run, &front);
     let groups = |attribute: &str| -> Vec<&str> {

@@ -29,6 +29,7 @@ fn request(objectives: &[&str], solver: AnySolver) -> FitRequest {
         front_in: None,
         penalty: Penalty::default(),
         loss_alone: false,
+        family: FamilyRequest::default(),
     }
 }
 
@@ -57,6 +58,7 @@ fn a_loss_alone_gives_the_unmitigated_model() {
     for loss in ["log_loss", "error_rate"] {
         let request = FitRequest {
             loss_alone: true,
+            family: FamilyRequest::default(),
             ..auto(loss)
         };
         let fitted = fit(&prepared, &request, &mut ()).unwrap();
@@ -95,6 +97,7 @@ fn a_loss_alone_gives_the_unmitigated_model_of_every_front() {
     let both = fit(&prepared, &both, &mut ()).unwrap();
     let alone = FitRequest {
         loss_alone: true,
+        family: FamilyRequest::default(),
         ..request(&["log_loss"], trace())
     };
     let alone = fit(&prepared, &alone, &mut ()).unwrap();

@@ -101,7 +101,7 @@ fn held_out_losses_match_models_fitted_from_scratch() {
                 .collect();
             let scale = train.n_rows() as f64 / kept.len() as f64;
             let kept = gathered(&train, &kept).unwrap();
-            let problem = log_loss(Arc::new(kept), tried * scale).unwrap();
+            let problem = log_loss(Arc::new(kept), Arc::new(Linear), tried * scale).unwrap();
             let x = problem
                 .loss()
                 .unwrap()
@@ -132,7 +132,7 @@ fn held_out_losses_match_models_fitted_from_scratch() {
 fn both_minimizers_agree() {
     let (_, train) = demo(500);
     for lambda in [0.3, 0.01, 1e-4] {
-        let problem = log_loss(Arc::new(train.clone()), lambda).unwrap();
+        let problem = log_loss(Arc::new(train.clone()), Arc::new(Linear), lambda).unwrap();
         let zero = vec![0.0; problem.n_params()];
         let value = |x: Vec<f64>| {
             let n = x.len();
@@ -162,6 +162,7 @@ fn too_few_rows_get_the_default_penalty() {
         categorical: Vec::new(),
         attributes: Vec::new(),
         n_outputs: 1,
+        hidden: 0,
     };
     let block = RowBlock::new(
         &schema,
@@ -201,6 +202,7 @@ fn request(objectives: [&str; 2], penalty: Penalty) -> FitRequest {
         front_in: None,
         penalty,
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     }
 }
 

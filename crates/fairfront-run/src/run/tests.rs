@@ -27,6 +27,7 @@ fn fitted(prepared: &Prepared) -> Fitted {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     };
     fit(prepared, &request, &mut ()).unwrap()
 }

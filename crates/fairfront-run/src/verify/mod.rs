@@ -8,7 +8,7 @@ mod stored;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Problem, aside, predictor_of, say};
+use fairfront_core::{FairProblem, Objective, Problem, aside, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
 use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_solve::StopSignal;
@@ -24,12 +24,13 @@ use stored::{points_of, read_encoding, read_front, read_tallies};
 use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
+use crate::families::Learning;
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{info_as_found, rows_by_split};
 use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
-use crate::{Error, FrontTable, PenaltyInfo, PenaltyRule, Run, RunInfo};
+use crate::{Error, FrontTable, LearnerInfo, PenaltyInfo, PenaltyRule, Run, RunInfo};
 
 /// Reads the rows in the state of a stream, encoded as for its front. The arguments are the state's
 /// folder and one of its generations.
@@ -93,10 +94,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             let encoding = read_encoding(place, &info);
             Ok(((info, sealed), encoding, front, tallies, kept))
         })?;
-    let in_run = |e: Error| match e {
-        e @ (Error::Model(ModelError::Evaluate(_)) | Error::Solve(_) | Error::Front(_)) => e,
-        e => Error::of_file(&folder.join("run.json"), e.message()),
-    };
+    let in_run = |e: Error| in_run(folder, e);
     let (source, encoded) = match kept {
         Some(encoded) => ("the rows in its state".into(), encoded),
         None => {
@@ -107,19 +105,23 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             (prepared.table.name, encoded)
         }
     };
-    let train = encoded.part(Part::Train);
+    let checked = data(&info, &encoded);
     let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
-    let objectives =
-        parse_objectives(&info.requested, train.schema(), &[], lambda).map_err(in_run)?;
+    let schema = encoded.part(Part::Train).schema();
+    let objectives = parse_objectives(&info.requested, schema, &[], lambda).map_err(in_run)?;
+    let columns = encoded.part(Part::Train).clone();
+    let (encoded, learners) = learned_again(encoded, &objectives, &info)?;
+    let train = encoded.part(Part::Train);
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
     let predictor = predictor_of(train.schema());
     let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
 
     let mut checks: Vec<Check> = damaged.iter().map(of_state).collect();
-    checks.push(data(&info, &encoded));
+    checks.push(checked);
     checks.push(check_encoding(encoding, &encoded));
     checks.push(of_file);
+    checks.extend(learners);
 
     let mut facts = Facts {
         objectives: names.clone(),
@@ -130,7 +132,8 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         penalty: match (&info.penalty, &info.stream) {
             (Some(penalty), None) if penalty.rule != PenaltyRule::Stopped => {
                 let stop = StopSignal::default();
-                Some(PenaltyInfo::choose(penalty.asked(), train, &stop)?)
+                // Penalties are those of linear models.
+                Some(PenaltyInfo::choose(penalty.asked(), &columns, &stop)?)
             }
             // The penalty of a stream was chosen on the rows of its first front.
             (penalty, _) => penalty.clone(),
@@ -152,7 +155,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
                     facts.proof = ProofInfo::of(proofs);
                 }
                 of_points = found.compare(front, &info, &names, &encoded);
-                of_points.push(found.front(&problem, &encoded, &info)?);
+                of_points.push(found.front(&problem, &encoded, &info, &front.families)?);
                 facts.intervals = found.weighed.info.clone();
                 let recomputed = serde_json::to_value(&found.weighed.evidence).unwrap_or_default();
                 let (mut check, stored) = tallies;
@@ -177,6 +180,14 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         tolerance: TOLERANCE,
         checks,
     })
+}
+
+/// An error about the settings in `run.json`, with its path.
+fn in_run(folder: &Path, error: Error) -> Error {
+    match error {
+        e @ (Error::Model(ModelError::Evaluate(_)) | Error::Solve(_) | Error::Front(_)) => e,
+        e => Error::of_file(&folder.join("run.json"), e.message()),
+    }
 }
 
 /// The entries of `run.json` that follow from the data and the front.
@@ -234,14 +245,20 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
         reasons.push(format!("the run has {stored} rows, the data have {found}"));
     }
     let features = encoded.encoding.schema().feature_names();
+    let learned = info
+        .family
+        .as_ref()
+        .map_or(&[][..], |family| &family.features);
+    let own = info.features.iter().filter(|name| !learned.contains(name));
+    let own: Vec<String> = own.cloned().collect();
     let lacks = |own: &[String], other: &[String]| {
         let absent = own.iter().find(|name| !other.contains(name));
         absent.map(|name| format!("{name:?}"))
     };
-    if let Some(name) = lacks(&info.features, &features) {
+    if let Some(name) = lacks(&own, &features) {
         reasons.push(format!("the data lack the feature {name}"));
     }
-    if let Some(name) = lacks(&features, &info.features) {
+    if let Some(name) = lacks(&features, &own) {
         reasons.push(format!(
             "the data have the feature {name}, which the run does not have"
         ));
@@ -333,6 +350,34 @@ fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Cert
     let looked = stored.stated == Stated::AfterLooking;
     let (found, _) = Plan::new(run, &demand)?.certify(before, looked)?;
     Ok(found)
+}
+
+/// The rows of a run with the features of its learners, which are fitted again.
+fn with_learners(encoded: Encoded, info: &RunInfo) -> Result<Encoded, Error> {
+    let schema = encoded.part(Part::Train).schema();
+    let objectives = parse_objectives(&info.requested, schema, &[], None)?;
+    Ok(learned_again(encoded, &objectives, info)?.0)
+}
+
+/// Fits the learners of a run again, and appends their features to its rows. The check compares
+/// their description; the learners themselves are part of the encoding.
+fn learned_again(
+    encoded: Encoded,
+    objectives: &[Arc<dyn Objective>],
+    info: &RunInfo,
+) -> Result<(Encoded, Option<Check>), Error> {
+    let Some(family) = &info.family else {
+        return Ok((encoded, None));
+    };
+    let stop = StopSignal::default();
+    let learning = Learning::new(&encoded, objectives, &family.request, &stop)?;
+    let mut check = Check::new("learners");
+    let json = |value: &Vec<LearnerInfo>| serde_json::to_value(value).unwrap_or_default();
+    let (stored, found) = (json(&info.learners), json(&learning.learners));
+    check.json("run.json", "learners", &stored, &found, TOLERANCE);
+    let (stored, found) = (json!(family.features), json!(learning.features));
+    check.json("run.json", "family.features", &stored, &found, 0.0);
+    Ok((learning.combined, Some(check)))
 }
 
 /// Compares the stored encoding with the encoding of these rows.

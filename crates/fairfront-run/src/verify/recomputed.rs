@@ -10,10 +10,11 @@ use serde_json::json;
 use super::check::{self, Check, TOLERANCE};
 use crate::calibration::calibrations;
 use crate::certify::{REPLICATES, Weighed, weigh};
+use crate::families::clearly_worse;
 use crate::folder::Described;
-use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
+use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test, select};
 use crate::measured::{SplitValues, split_values};
-use crate::{Error, FrontTable, LeftOut, RunInfo};
+use crate::{Error, Family, FrontTable, LeftOut, RunInfo};
 
 /// Recomputed values of a run's models.
 pub(super) struct Recomputed {
@@ -57,7 +58,7 @@ impl Recomputed {
         };
         let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
-            proofs: match left_out(LeftOut::OptimalityProofs) {
+            proofs: match left_out(LeftOut::OptimalityProofs) || info.family.is_some() {
                 true => Ok(Vec::new()),
                 false => prove(problem, &front).map_err(|e| e.to_string()),
             },
@@ -107,11 +108,15 @@ impl Recomputed {
         names: &[String],
         encoded: &Encoded,
     ) -> Vec<Check> {
+        // Families follow from the parameters, which the run stores.
+        let mut families = front.families.clone();
+        families.push(info.unmitigated.family);
         let described = Described {
             points: &self.points,
             objectives: names,
             schema: encoded.part(Part::Train).schema(),
             splits: &self.splits,
+            families: &families,
             calibrations: &self.calibrations,
             proofs: self.proofs.as_deref().unwrap_or_default(),
             intervals: &self.weighed.intervals,
@@ -174,6 +179,7 @@ impl Recomputed {
         problem: &FairProblem,
         encoded: &Encoded,
         info: &RunInfo,
+        families: &[Family],
     ) -> Result<Check, Error> {
         let mut check = Check::new("no model dominates another");
         check.compared = self.points.len();
@@ -193,11 +199,21 @@ impl Recomputed {
                 }
             },
         };
-        let Ok(judged) = Values::new(&values, m) else {
+        if Values::new(&values, m).is_err() {
             check.problem = Some("a value is not a number".into());
             return Ok(check);
-        };
-        let best = nondominated(judged);
+        }
+        // Models of one family are compared on these rows; families, on validation rows.
+        let mut best = Vec::new();
+        for family in Family::ALL {
+            let own = |i: &usize| families.get(*i).copied().unwrap_or_default() == family;
+            let own: Vec<usize> = (0..self.points.len()).filter(own).collect();
+            let of_family = select(&values, &own, m);
+            let found = nondominated(Values::new(&of_family, m)?);
+            best.extend(found.into_iter().map(|i| own[i]));
+        }
+        best.sort_unstable();
+        let same = |a: usize, b: usize| families.get(a) == families.get(b);
         let of = |i: usize| &values[i * m..(i + 1) * m];
         // Values that differ only by rounding tie.
         let beats = |a: usize, b: usize| {
@@ -205,11 +221,22 @@ impl Recomputed {
             dominates(of(a), of(b)) && pairs.any(|(a, b)| check::share(*a, *b) > TOLERANCE)
         };
         for worse in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
-            if let Some(better) = best.iter().find(|better| beats(**better, worse)) {
+            let beats = |better: &&usize| same(**better, worse) && beats(**better, worse);
+            if let Some(better) = best.iter().find(beats) {
                 check.different += 1;
                 let [worse, better] = [worse, *better].map(ModelId::of_index);
                 let first = || format!("model {worse} is dominated by model {better} {by}");
                 check.problem.get_or_insert_with(first);
+            }
+        }
+        if info.judged.clearly_worse.is_some() {
+            let worse = clearly_worse(encoded, &self.points, families, &self.measures)?;
+            for index in (0..worse.len()).filter(|i| worse[*i]) {
+                check.different += 1;
+                let id = ModelId::of_index(index);
+                check.problem.get_or_insert_with(|| {
+                    format!("a model of another family is clearly better than model {id}")
+                });
             }
         }
         Ok(check)

@@ -179,6 +179,12 @@ impl<'a> Search<'a> {
             ..Counters::default()
         };
         let preconditioner = preconditioner_of(problem, settings)?;
+        // If the loss has several minima, the starts tell which one is meant.
+        let of_starts = || {
+            let starts = settings.starts.as_ref();
+            starts.filter(|_| problem.more_starts(1).is_some())
+        };
+        let near = near.or_else(|| of_starts().and_then(|starts| starts.iter().next()));
         let found = Ground::find(problem, near, &preconditioner, &mut counters, &stop);
         let ground = match (found, &settings.starts) {
             // After a stop, the first start takes the place of the minimizer.

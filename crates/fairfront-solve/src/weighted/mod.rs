@@ -4,9 +4,12 @@
 mod descent;
 mod lattice;
 mod settings;
+mod side_by_side;
 mod state;
 
 pub use settings::Weighted;
+pub(crate) use side_by_side::best_start;
+pub use side_by_side::{DescentLimits, minimize_sums};
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -79,8 +82,9 @@ impl Solver for Weighted {
         let starts = match &self.starts {
             Some(starts) => starts.clone(),
             None => {
-                let remainder = Remainder::new(problem, observer.stop_signal());
-                Points::from_vec(n, problem.start(&remainder.signal(LANES))?)
+                let mut counters = Counters::default();
+                let stop = observer.stop_signal();
+                Points::from_vec(n, best_start(problem, &mut counters, &stop)?)
             }
         };
         let mut work = Work::new(self, problem, starts.get(0), observer.stop_signal())?;

@@ -4,6 +4,7 @@ mod analytic;
 mod checkpoint;
 mod eps_fair;
 mod eps_fair_conditions;
+mod network;
 mod observer;
 mod pf_smg;
 mod polish;

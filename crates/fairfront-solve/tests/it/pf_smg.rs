@@ -297,6 +297,7 @@ pub(crate) fn fair_problem_of(kinds: &[Condition]) -> FairProblem {
         }],
         attributes: vec![Attribute::new("a", names("g", 3))],
         n_outputs: 1,
+        hidden: 0,
     };
     let block = |n: usize, random: &mut Stream| {
         let (mut numeric, mut codes, mut labels, mut groups) = (vec![], vec![], vec![], vec![]);

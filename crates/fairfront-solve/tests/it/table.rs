@@ -88,6 +88,7 @@ impl Table {
             categorical: Vec::new(),
             attributes: self.attributes(),
             n_outputs: 1,
+            hidden: 0,
         };
         let rows: Vec<usize> = (0..self.labels.len()).collect();
         let block = |rows: &[usize]| {

@@ -39,6 +39,7 @@ fn request(objectives: &[&str]) -> FitRequest {
         front_in: None,
         penalty: Penalty::default(),
         loss_alone: false,
+        family: fairfront_run::FamilyRequest::default(),
     }
 }
 

@@ -31,6 +31,7 @@ fn run(folder: &Path, points: usize) {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
+        family: crate::FamilyRequest::default(),
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
     let mut run = Run::of(&prepared, &fitted);

@@ -1,0 +1,119 @@
+//! Folds of rows.
+
+use std::collections::HashMap;
+
+use fairfront_core::{Dataset, Purpose, Stream, UNKNOWN_GROUP};
+
+use crate::error::Error;
+
+/// The fold of every row of a data set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folds {
+    of_row: Vec<u8>,
+    n_folds: usize,
+}
+
+impl Folds {
+    /// Usual number of folds.
+    pub const DEFAULT: usize = 5;
+
+    /// Folds that are stratified by label and by the groups of every attribute. A row's fold
+    /// depends only on the seed, its stratum, and its position within the stratum.
+    pub fn of(rows: &Dataset, n_folds: usize, seed: u64) -> Result<Self, Error> {
+        let schema = rows.schema();
+        let mut strata = Vec::with_capacity(rows.n_rows());
+        for block in rows.blocks() {
+            for row in 0..block.n_rows() {
+                let labels = block.labels();
+                let labels = &labels[row * schema.n_outputs..][..schema.n_outputs];
+                let mut stratum = labels
+                    .iter()
+                    .fold(0_u64, |key, label| (key << 1) | u64::from(*label > 0.0));
+                // Numbers in mixed radix; if they wrap, two strata may become one.
+                for (a, attribute) in schema.attributes.iter().enumerate() {
+                    let n = attribute.groups.len() as u64;
+                    let group = match block.groups(a)[row] {
+                        UNKNOWN_GROUP => n,
+                        group => u64::from(group),
+                    };
+                    stratum = stratum.wrapping_mul(n + 1).wrapping_add(group);
+                }
+                strata.push(stratum);
+            }
+        }
+        Self::by_stratum(&strata, n_folds, seed)
+    }
+
+    /// Folds that are stratified by a number per row.
+    pub fn by_stratum(strata: &[u64], n_folds: usize, seed: u64) -> Result<Self, Error> {
+        if !(2..=255).contains(&n_folds) {
+            return Err(Error::Setting {
+                name: "n_folds",
+                value: n_folds as f64,
+                rule: "between 2 and 255",
+            });
+        }
+        // Each stratum deals its rows to all folds in a new random order each time.
+        let mut dealers: HashMap<u64, (Stream, Vec<u8>)> = HashMap::new();
+        let of_row = strata
+            .iter()
+            .map(|stratum| {
+                let (stream, hand) = dealers.entry(*stratum).or_insert_with(|| {
+                    let stream = Stream::new(seed, Purpose::CrossFit, [*stratum, 0]);
+                    (stream, Vec::new())
+                });
+                if hand.is_empty() {
+                    hand.extend(0..n_folds as u8);
+                    stream.shuffle(hand);
+                }
+                hand.pop().unwrap_or(0)
+            })
+            .collect();
+        Ok(Self { of_row, n_folds })
+    }
+
+    /// The fold of every row.
+    pub fn of_row(&self) -> &[u8] {
+        &self.of_row
+    }
+
+    /// Number of folds.
+    pub fn n_folds(&self) -> usize {
+        self.n_folds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_divide_every_stratum_evenly() {
+        let strata: Vec<u64> = (0..5000).map(|i| i % 7 * (i % 3)).collect();
+        let folds = Folds::by_stratum(&strata, 5, 1).unwrap();
+        for stratum in 0..13 {
+            let mut counts = [0_usize; 5];
+            for (fold, s) in folds.of_row().iter().zip(&strata) {
+                if *s == stratum {
+                    counts[usize::from(*fold)] += 1;
+                }
+            }
+            let (low, high) = (counts.iter().min(), counts.iter().max());
+            assert!(high.unwrap() - low.unwrap() <= 1, "{stratum}: {counts:?}");
+        }
+        assert_ne!(folds, Folds::by_stratum(&strata, 5, 2).unwrap());
+    }
+
+    #[test]
+    fn a_fold_depends_on_the_position_within_the_stratum() {
+        let strata: Vec<u64> = (0..100).map(|i| u64::from(i % 4 == 0)).collect();
+        let all = Folds::by_stratum(&strata, 5, 3).unwrap();
+        // Rows of stratum 1 alone, and rows of stratum 0 alone.
+        for stratum in [0, 1] {
+            let kept = |f: (&u8, &u64)| (*f.1 == stratum).then_some(*f.0);
+            let among_all: Vec<u8> = all.of_row().iter().zip(&strata).filter_map(kept).collect();
+            let alone = Folds::by_stratum(&vec![stratum; among_all.len()], 5, 3).unwrap();
+            assert_eq!(among_all, alone.of_row());
+        }
+    }
+}

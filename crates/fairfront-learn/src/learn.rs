@@ -1,0 +1,308 @@
+//! Fits the learners of a front, and computes its features out of fold.
+
+use fairfront_core::{Condition, Dataset, UNKNOWN_GROUP};
+
+use crate::learned::{
+    FeatureKind, GroupLearner, Learned, LearnedFeature, Learner, ProbabilityColumn, Source,
+};
+use crate::{
+    Binned, BoostSettings, Calibrated, ClassProblem, Error, Folds, OutOfFold, Quality, cross_fit,
+};
+
+/// The features to learn.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The comparisons of groups: an attribute, by its position in the schema, and the rows among
+    /// which its groups are compared.
+    pub comparisons: Vec<(usize, Condition)>,
+    /// Probabilities of the outcome that a column holds; `None` fits boosted trees.
+    pub outcome: Option<ProbabilityColumn>,
+    /// Probabilities of groups that columns hold, instead of boosted trees.
+    pub groups: Vec<GroupColumns>,
+    /// Inputs that trees do not read, by name.
+    pub ignored: Vec<String>,
+    /// Settings of the trees.
+    pub settings: BoostSettings,
+    /// Keys the folds.
+    pub seed: u64,
+}
+
+/// Columns with the probabilities of the groups of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupColumns {
+    /// The attribute, by its position in the schema.
+    pub attribute: usize,
+    /// The rows among which its groups are compared.
+    pub given: Condition,
+    /// One column per class of [`GroupClasses`], or one for the second of two classes.
+    pub columns: Vec<ProbabilityColumn>,
+}
+
+/// Features of the rows that learners were fitted on, each computed without its own row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutOfFoldFeatures {
+    values: Vec<f64>,
+    n_features: usize,
+}
+
+impl OutOfFoldFeatures {
+    /// The features, row by row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Number of features per row.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+}
+
+/// The classes of a learner of groups: the groups that are compared, and one class for all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupClasses {
+    /// The class of each group.
+    pub of_group: Vec<u32>,
+    /// The group of each class; `None` is the class of all groups that are not compared.
+    pub classes: Vec<Option<u32>>,
+}
+
+impl GroupClasses {
+    /// The classes of an attribute on rows under a condition. Groups without rows have no class of
+    /// their own.
+    pub fn of(rows: &Dataset, attribute: usize, given: Condition) -> Self {
+        let about = &rows.schema().attributes[attribute];
+        let mut counts = vec![0_usize; about.groups.len()];
+        for_each_row(rows, attribute, given, |_, group, weight| {
+            counts[group as usize] += usize::from(weight > 0.0);
+        });
+        let left_out = about.small.with_label(given.label());
+        let is_compared = |g: &u32| counts[*g as usize] > 0 && !left_out.contains(g);
+        let compared: Vec<u32> = (0..counts.len() as u32).filter(is_compared).collect();
+        let rest = (0..counts.len() as u32).any(|g| counts[g as usize] > 0 && !is_compared(&g));
+        let mut classes: Vec<Option<u32>> = compared.iter().copied().map(Some).collect();
+        if rest {
+            classes.push(None);
+        }
+        let class = |g: u32| {
+            compared
+                .iter()
+                .position(|c| *c == g)
+                .unwrap_or(compared.len()) as u32
+        };
+        Self {
+            of_group: (0..counts.len() as u32).map(class).collect(),
+            classes,
+        }
+    }
+
+    /// The class of each row that has one.
+    pub fn labels(&self, rows: &Dataset, attribute: usize, given: Condition) -> Vec<Option<u32>> {
+        let mut labels = vec![None; rows.n_rows()];
+        for_each_row(rows, attribute, given, |row, group, _| {
+            let class = self.of_group[group as usize];
+            labels[row] = ((class as usize) < self.classes.len()).then_some(class);
+        });
+        labels
+    }
+}
+
+/// Calls `act` with the position, group and weight of each row that has a known group and meets the
+/// condition.
+fn for_each_row(
+    rows: &Dataset,
+    attribute: usize,
+    given: Condition,
+    mut act: impl FnMut(usize, u32, f64),
+) {
+    let mut first = 0;
+    for block in rows.blocks() {
+        let groups = block.groups(attribute).iter().zip(block.labels());
+        for (row, ((group, label), weight)) in groups.zip(block.weights()).enumerate() {
+            let meets = given.label().is_none_or(|wanted| wanted == *label);
+            if *group != UNKNOWN_GROUP && meets {
+                act(first + row, *group, *weight);
+            }
+        }
+        first += block.n_rows();
+    }
+}
+
+/// Fits the learners on training rows, and returns the features of these rows out of fold.
+///
+/// The learners that are returned are fitted on all rows; use them for other rows only. `stop` is
+/// asked often; once it returns true, the result is [`Error::Stopped`].
+pub fn learn(
+    train: &Dataset,
+    wanted: &Wanted,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<(Learned, OutOfFoldFeatures), Error> {
+    let work = Work {
+        train,
+        wanted,
+        binned: Binned::of(train).without(&wanted.ignored),
+        folds: Folds::of(train, Folds::DEFAULT, wanted.seed)?,
+        weights: train.blocks().flat_map(|b| b.weights().to_vec()).collect(),
+        stop,
+    };
+    let labels = train.blocks().flat_map(|b| b.labels().to_vec());
+    let labels = labels.map(|label| Some(u32::from(label > 0.0))).collect();
+    let columns = wanted.outcome.clone().map(|column| vec![column]);
+    let (outcome, eta) = work.fit(labels, 2, columns)?;
+    let mut learned = Learned {
+        outcome,
+        groups: Vec::new(),
+        features: vec![LearnedFeature {
+            name: "probability".into(),
+            kind: FeatureKind::Outcome,
+            shift: 0.0,
+            factor: 1.0,
+        }],
+    };
+    let mut probabilities = Vec::new();
+    for &(attribute, given) in &wanted.comparisons {
+        if let Some((learner, found)) = work.groups(attribute, given)? {
+            learned.groups.push(learner);
+            probabilities.push(found);
+        }
+    }
+    learned.name_features(wanted.outcome.is_some());
+    let values = learned.combined(&eta, &probabilities);
+    learned.scale(&values, &work.weights);
+    let values = learned.combined(&eta, &probabilities);
+    let n_features = learned.features.len();
+    Ok((learned, OutOfFoldFeatures { values, n_features }))
+}
+
+struct Work<'a> {
+    train: &'a Dataset,
+    wanted: &'a Wanted,
+    binned: Binned,
+    folds: Folds,
+    weights: Vec<f64>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Work<'_> {
+    /// A learner of these classes, and its out-of-fold probabilities of all rows.
+    fn fit(
+        &self,
+        labels: Vec<Option<u32>>,
+        n_classes: usize,
+        columns: Option<Vec<ProbabilityColumn>>,
+    ) -> Result<(Learner, Vec<f64>), Error> {
+        let problem = ClassProblem {
+            labels,
+            n_classes,
+            weights: self.weights.clone(),
+        };
+        let (source, out_of_fold) = match columns {
+            Some(columns) => {
+                let source = Source::Columns(columns);
+                let schema = self.train.schema();
+                let blocks = self.train.blocks();
+                let raw = blocks.flat_map(|block| source.raw(schema, block)).collect();
+                // Whoever brings probabilities confirms that they are out of fold.
+                let raw = OutOfFold::stated_by_user(raw, source.n_outputs())?;
+                (source, raw)
+            }
+            None => {
+                let settings = &self.wanted.settings;
+                let found = cross_fit(&self.binned, &problem, &self.folds, settings, self.stop)?;
+                (Source::Trees(found.forest), found.out_of_fold)
+            }
+        };
+        let calibration = Calibrated::fit(&out_of_fold, &problem)?;
+        let probabilities = calibration.probabilities(out_of_fold.raw());
+        let quality = Quality::of(&probabilities, &problem)?;
+        let learner = Learner {
+            source,
+            calibration,
+            quality,
+        };
+        Ok((learner, probabilities))
+    }
+
+    /// A learner of the groups of an attribute; `None` if fewer than two groups are compared.
+    fn groups(
+        &self,
+        attribute: usize,
+        given: Condition,
+    ) -> Result<Option<(GroupLearner, Vec<f64>)>, Error> {
+        let about = &self.train.schema().attributes[attribute];
+        let of = GroupClasses::of(self.train, attribute, given);
+        let classes = &of.classes;
+        if classes.iter().flatten().count() < 2 {
+            return Ok(None);
+        }
+        let labels = of.labels(self.train, attribute, given);
+        let mut sums = vec![0.0; classes.len()];
+        for (label, weight) in labels.iter().zip(&self.weights) {
+            if let Some(class) = label {
+                sums[*class as usize] += weight;
+            }
+        }
+        let total: f64 = self.weights.iter().sum();
+        let brought = self.wanted.groups.iter();
+        let mut brought = brought.filter(|b| b.attribute == attribute && b.given == given);
+        let columns = brought.next().map(|b| b.columns.clone());
+        let (learner, probabilities) = self.fit(labels, classes.len(), columns)?;
+        // The largest compared group; the first of several.
+        let compared = (0..classes.len()).filter(|c| classes[*c].is_some());
+        let reference = compared.fold(0, |best, c| if sums[c] > sums[best] { c } else { best });
+        let name = |group: &Option<u32>| group.map(|g| about.groups[g as usize].clone());
+        let learner = GroupLearner {
+            attribute: about.name.clone(),
+            given,
+            classes: classes.iter().map(name).collect(),
+            shares: sums.iter().map(|sum| sum / total).collect(),
+            reference,
+            learner,
+        };
+        Ok(Some((learner, probabilities)))
+    }
+}
+
+impl Learned {
+    /// One feature for the outcome, and one for each compared group except the reference.
+    fn name_features(&mut self, has_score: bool) {
+        let kind = |source: &Source| match source {
+            Source::Trees(_) => "trees",
+            Source::Columns(_) if has_score => "score",
+            Source::Columns(_) => "estimator",
+        };
+        self.features[0].name = format!("{}: probability", kind(&self.outcome.source));
+        for (at, group) in self.groups.iter().enumerate() {
+            for (class, name) in group.classes.iter().enumerate() {
+                let (Some(name), true) = (name, class != group.reference) else {
+                    continue;
+                };
+                let given = match group.given {
+                    Condition::All => "",
+                    Condition::Positive => " given positive",
+                    Condition::Negative => " given negative",
+                };
+                let (kind, of) = (kind(&group.learner.source), &group.attribute);
+                self.features.push(LearnedFeature {
+                    name: format!("{kind}: {of}={name}{given}"),
+                    kind: FeatureKind::Group { learner: at, class },
+                    shift: 0.0,
+                    factor: 1.0,
+                });
+            }
+        }
+    }
+
+    /// Scales features to mean 0 and variance 1 on these values.
+    fn scale(&mut self, values: &[f64], weights: &[f64]) {
+        let n = self.features.len();
+        let total: f64 = weights.iter().sum();
+        for (at, feature) in self.features.iter_mut().enumerate() {
+            let of = || values.iter().skip(at).step_by(n).zip(weights);
+            let mean = of().map(|(v, w)| v * w).sum::<f64>() / total;
+            let square = of().map(|(v, w)| (v - mean) * (v - mean) * w).sum::<f64>() / total;
+            feature.shift = mean;
+            // A constant feature says nothing, whatever its scale.
+            feature.factor = if square > 1e-24 { square.sqrt() } else { 1.0 };
+        }
+    }
+}

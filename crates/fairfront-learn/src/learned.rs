@@ -1,0 +1,298 @@
+//! Learners, and the features that they give to a front.
+
+use fairfront_core::{Condition, RowBlock, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::{Calibrated, Error, Forest, Quality};
+
+/// The learners of a run, and the features computed from their probabilities.
+///
+/// A front over these features is a front over all functions of the columns: the best group-blind
+/// decisions are thresholds on a combination of η(z) = P(Y = 1 | z) and, for each compared group k,
+/// `d_k(z)` = `γ_k/π_k` − `γ_r/π_r`. Here `γ_k(z)` is P(A = k | z) for demographic parity and
+/// P(A = k, Y = y | z) for rates of rows with label y, `π_k` is the share of such rows, and r is the
+/// largest group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// The learner of P(Y = 1 | z).
+    pub outcome: Learner,
+    /// The learners of the groups.
+    pub groups: Vec<GroupLearner>,
+    /// The features, in order. The first is η.
+    pub features: Vec<LearnedFeature>,
+}
+
+/// The source of probabilities, and how well they predict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learner {
+    /// The raw scores.
+    pub source: Source,
+    /// The calibration of the raw scores, fitted out of fold.
+    pub calibration: Calibrated,
+    /// The quality of the out-of-fold probabilities.
+    pub quality: Quality,
+}
+
+/// Where raw scores come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Boosted trees.
+    Trees(Forest),
+    /// Probabilities of another model, in numeric columns: one column for two classes (the
+    /// probability of the second), otherwise one per class.
+    Columns(Vec<ProbabilityColumn>),
+}
+
+/// A numeric feature that holds probabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbabilityColumn {
+    /// The name of the column.
+    pub column: String,
+    /// Its position among the numeric features.
+    pub position: usize,
+    /// The probability is `shift + factor · feature`, because features are scaled.
+    pub shift: f64,
+    /// See `shift`.
+    pub factor: f64,
+}
+
+/// A learner of the groups of an attribute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupLearner {
+    /// The attribute.
+    pub attribute: String,
+    /// The rows among which groups are compared.
+    pub given: Condition,
+    /// The classes of the learner: the compared groups, and `None` for all others together.
+    pub classes: Vec<Option<String>>,
+    /// The share of training rows that are in the class and meet the condition.
+    pub shares: Vec<f64>,
+    /// The class that the others are compared with: the largest compared group.
+    pub reference: usize,
+    /// The learner of P(A | z), or of P(A | Y = y, z).
+    pub learner: Learner,
+}
+
+/// A feature of the learned kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedFeature {
+    /// Its name among the features of a model.
+    pub name: String,
+    /// What it is computed from.
+    pub kind: FeatureKind,
+    /// Subtracted from the value: the mean of the out-of-fold values.
+    pub shift: f64,
+    /// Divides the difference: the standard deviation of the out-of-fold values.
+    pub factor: f64,
+}
+
+/// The quantity behind a learned feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureKind {
+    /// η(z).
+    Outcome,
+    /// `d_k(z)` of a class of a group learner.
+    Group {
+        /// The position of the learner in [`Learned::groups`].
+        learner: usize,
+        /// The class k.
+        class: usize,
+    },
+}
+
+impl Learned {
+    /// The names of the features, in order.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.features.iter().map(|f| f.name.clone()).collect()
+    }
+
+    /// All learners, that of the outcome first.
+    pub fn learners(&self) -> impl Iterator<Item = &Learner> {
+        std::iter::once(&self.outcome).chain(self.groups.iter().map(|g| &g.learner))
+    }
+
+    /// Whether a learner has trees.
+    pub fn has_trees(&self) -> bool {
+        self.learners()
+            .any(|learner| matches!(learner.source, Source::Trees(_)))
+    }
+
+    /// The features of the rows of a block: n × features, row by row. `schema` describes the block.
+    ///
+    /// Do not use this for rows that the learners were fitted on: such probabilities overfit.
+    /// [`learn`](crate::learn) returns the out-of-fold features of these rows.
+    pub fn features(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
+        let outcome = self.outcome.probabilities(schema, block);
+        let groups = self.groups.iter();
+        let groups: Vec<Vec<f64>> = groups
+            .map(|group| group.learner.probabilities(schema, block))
+            .collect();
+        self.combined(&outcome, &groups)
+    }
+
+    /// Features from the probabilities of all learners.
+    pub(crate) fn combined(&self, outcome: &[f64], groups: &[Vec<f64>]) -> Vec<f64> {
+        let n_rows = outcome.len() / 2;
+        let mut values = Vec::with_capacity(n_rows * self.features.len());
+        for row in 0..n_rows {
+            let eta = outcome[2 * row + 1];
+            for feature in &self.features {
+                let value = match feature.kind {
+                    FeatureKind::Outcome => eta,
+                    FeatureKind::Group { learner, class } => {
+                        let of = &self.groups[learner];
+                        let n = of.classes.len();
+                        let gamma = &groups[learner][row * n..(row + 1) * n];
+                        of.difference(class, eta, gamma)
+                    }
+                };
+                values.push((value - feature.shift) / feature.factor);
+            }
+        }
+        values
+    }
+
+    /// Checks learners that were read from a file against the features they are computed from.
+    pub fn check(&self, schema: &Schema) -> Result<(), Error> {
+        let bad = |problem: String| Err(Error::Corrupted(problem));
+        for learner in self.learners() {
+            learner.check(schema)?;
+        }
+        if self.outcome.source.n_classes() != 2 {
+            return bad("the learner of the target must have two classes".into());
+        }
+        for group in &self.groups {
+            let n = group.classes.len();
+            let shares = group.shares.iter().all(|s| s.is_finite() && *s > 0.0);
+            if n < 2
+                || group.shares.len() != n
+                || !shares
+                || group.reference >= n
+                || group.learner.source.n_classes() != n
+            {
+                let name = &group.attribute;
+                return bad(format!("the learner of {name:?} has inconsistent classes"));
+            }
+        }
+        for LearnedFeature {
+            name,
+            kind,
+            shift,
+            factor,
+        } in &self.features
+        {
+            let exists = match kind {
+                FeatureKind::Outcome => true,
+                FeatureKind::Group { learner, class } => {
+                    let group = self.groups.get(*learner);
+                    group.is_some_and(|group| *class < group.classes.len())
+                }
+            };
+            if !exists || !shift.is_finite() || !factor.is_finite() || *factor <= 0.0 {
+                return bad(format!("the learned feature {name:?} is inconsistent"));
+            }
+        }
+        match self.features.first().map(|f| f.kind) {
+            Some(FeatureKind::Outcome) => Ok(()),
+            _ => bad("the first learned feature must be the probability of the outcome".into()),
+        }
+    }
+}
+
+impl GroupLearner {
+    /// `d_k` at a row with η and the probabilities of the classes.
+    fn difference(&self, class: usize, eta: f64, gamma: &[f64]) -> f64 {
+        let of_label = match self.given {
+            Condition::All => 1.0,
+            Condition::Positive => eta,
+            Condition::Negative => 1.0 - eta,
+        };
+        let ratio = |k: usize| gamma[k] / self.shares[k];
+        of_label * (ratio(class) - ratio(self.reference))
+    }
+}
+
+impl Learner {
+    /// The probabilities of the rows of a block: n × classes, row by row.
+    pub fn probabilities(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
+        self.calibration
+            .probabilities(&self.source.raw(schema, block))
+    }
+
+    fn check(&self, schema: &Schema) -> Result<(), Error> {
+        let bad = |problem: &str| Err(Error::Corrupted(problem.into()));
+        match &self.source {
+            Source::Trees(forest) => forest.check(schema)?,
+            Source::Columns(columns) => {
+                let known = |c: &ProbabilityColumn| {
+                    schema.numeric.get(c.position) == Some(&c.column)
+                        && c.shift.is_finite()
+                        && c.factor.is_finite()
+                };
+                if columns.is_empty() || !columns.iter().all(known) {
+                    return bad("the columns of probabilities are not features");
+                }
+            }
+        }
+        let Calibrated { slope, intercepts } = &self.calibration;
+        let outputs = self.source.n_outputs();
+        let finite = slope.is_finite() && intercepts.iter().all(|i| i.is_finite());
+        match finite && *slope > 0.0 && intercepts.len() == outputs {
+            true => Ok(()),
+            false => bad("the calibration of a learner is inconsistent"),
+        }
+    }
+}
+
+impl Source {
+    /// Number of raw scores per row.
+    pub fn n_outputs(&self) -> usize {
+        match self {
+            Self::Trees(forest) => forest.n_outputs(),
+            Self::Columns(columns) => columns.len(),
+        }
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.n_outputs().max(2)
+    }
+
+    /// Raw scores of the rows of a block, row by row.
+    pub fn raw(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
+        match self {
+            Self::Trees(forest) => forest.raw(schema, block),
+            Self::Columns(columns) => {
+                let rows = 0..block.n_rows();
+                rows.flat_map(|row| {
+                    let numbers = block.numeric(row);
+                    let raw = |c: &ProbabilityColumn| c.raw(numbers, columns.len());
+                    columns.iter().map(raw)
+                })
+                .collect()
+            }
+        }
+    }
+}
+
+impl ProbabilityColumn {
+    /// Probabilities closer to 0 or 1 than this are moved there, so that log odds stay finite.
+    pub const LEAST: f64 = 1e-9;
+
+    /// The log odds of a single column, or the logarithm of one of several columns.
+    fn raw(&self, numbers: &[f64], n_columns: usize) -> f64 {
+        let probability = self.shift + self.factor * numbers[self.position];
+        let p = probability.clamp(Self::LEAST, 1.0 - Self::LEAST);
+        match n_columns {
+            1 => crate::function::ln(p / (1.0 - p)),
+            _ => crate::function::ln(p),
+        }
+    }
+}

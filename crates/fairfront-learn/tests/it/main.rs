@@ -1,0 +1,6 @@
+//! Tests of the learners through their public interface.
+
+mod boost;
+mod calibrate;
+mod cross_fit;
+mod table;

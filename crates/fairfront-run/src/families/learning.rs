@@ -1,0 +1,242 @@
+//! Fits the learners of a front, and appends their features to the encoded rows.
+
+use std::sync::Arc;
+
+use fairfront_core::{Condition, Dataset, Objective, StopSignal, say};
+use fairfront_data::{Encoded, Encoding, Part};
+use fairfront_learn::{
+    GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures, ProbabilityColumn, Source,
+    Wanted, learn,
+};
+use rayon::prelude::*;
+
+use crate::setting::SCORE;
+use crate::{Error, Family, FamilyRequest, InputInfo, LearnerInfo};
+
+/// Learners, and the rows with their features.
+pub(crate) struct Learning {
+    /// All columns, and the features of the learners.
+    pub(crate) combined: Encoded,
+    /// Only the features of the learners.
+    pub(crate) plug_in: Encoded,
+    /// The names of these features.
+    pub(crate) features: Vec<String>,
+    /// The family of models over these features.
+    pub(crate) family: Family,
+    pub(crate) learners: Vec<LearnerInfo>,
+}
+
+impl Learning {
+    /// Fits learners on the training rows, whose features are out of fold.
+    pub(crate) fn new(
+        encoded: &Encoded,
+        objectives: &[Arc<dyn Objective>],
+        request: &FamilyRequest,
+        stop: &StopSignal,
+    ) -> Result<Self, Error> {
+        let wanted = wanted(encoded, objectives, request)?;
+        let train = encoded.part(Part::Train);
+        let found = learn(train, &wanted, &|| stop.is_set());
+        let (learned, out_of_fold) = found.map_err(|error| match error.is_stopped() {
+            true => fairfront_core::Error::Stopped.into(),
+            false => Error::data(format!("the learners cannot be fitted: {error}")),
+        })?;
+        Self::of(encoded, learned, &out_of_fold)
+    }
+
+    fn of(
+        encoded: &Encoded,
+        learned: Learned,
+        out_of_fold: &OutOfFoldFeatures,
+    ) -> Result<Self, Error> {
+        let names = learned.feature_names();
+        let mut combined = Vec::with_capacity(encoded.parts.len());
+        let mut plug_in = Vec::with_capacity(encoded.parts.len());
+        for part in Part::ALL {
+            let rows = encoded.part(part);
+            let features = match part {
+                Part::Train => out_of_fold.values().to_vec(),
+                _ => features(&learned, rows),
+            };
+            combined.push(rows.with_numeric(&names, &features)?);
+            plug_in.push(rows.of_numeric(&names, &features)?);
+        }
+        let wrong = || Error::data("the rows of a split are missing");
+        let parts = |parts: Vec<Dataset>| parts.try_into().map_err(|_| wrong());
+        let family = match &learned.outcome.source {
+            Source::Trees(_) => Family::Trees,
+            Source::Columns(_) if learned.has_trees() || learned.groups.is_empty() => Family::Score,
+            Source::Columns(_) => Family::Estimator,
+        };
+        let learners = learners(&learned, &encoded.encoding);
+        let mut encoding = encoded.encoding.clone();
+        encoding.learned = Some(learned);
+        encoding.check().map_err(|e| Error::data(e.to_string()))?;
+        let with = |encoding: Encoding, parts: [Dataset; 4]| Encoded {
+            held: encoded.held + memory(&parts),
+            memory: encoded.memory,
+            diagnostics: encoded.diagnostics.clone(),
+            encoding,
+            parts,
+        };
+        Ok(Self {
+            plug_in: with(encoded.encoding.clone(), parts(plug_in)?),
+            combined: with(encoding, parts(combined)?),
+            features: names,
+            family,
+            learners,
+        })
+    }
+}
+
+fn memory(parts: &[Dataset; 4]) -> u64 {
+    let bytes = |part: &Dataset| part.n_rows() as u64 * part.schema().row_bytes();
+    parts.iter().map(bytes).sum()
+}
+
+/// The features of rows that the learners were not fitted on.
+fn features(learned: &Learned, rows: &Dataset) -> Vec<f64> {
+    let blocks: Vec<_> = rows.blocks().collect();
+    let blocks = blocks.into_par_iter();
+    let of_block = |block| learned.features(rows.schema(), block);
+    blocks.map(of_block).collect::<Vec<_>>().concat()
+}
+
+/// The comparisons of the objectives, and the columns that hold probabilities.
+fn wanted(
+    encoded: &Encoded,
+    objectives: &[Arc<dyn Objective>],
+    request: &FamilyRequest,
+) -> Result<Wanted, Error> {
+    let mut comparisons: Vec<(usize, Condition)> = Vec::new();
+    for objective in objectives {
+        let Some((attribute, _)) = objective.compares() else {
+            continue;
+        };
+        for label in objective.labels() {
+            let given = match label {
+                None => Condition::All,
+                Some(label) if label > 0.0 => Condition::Positive,
+                Some(_) => Condition::Negative,
+            };
+            if !comparisons.contains(&(attribute, given)) {
+                comparisons.push((attribute, given));
+            }
+        }
+    }
+    let encoding = &encoded.encoding;
+    let brought = &request.brought;
+    let attributes = &encoded.part(Part::Train).schema().attributes;
+    let mut groups = Vec::new();
+    for own in &brought.groups {
+        let Some(attribute) = attributes.iter().position(|a| a.name == own.attribute) else {
+            let name = &own.attribute;
+            return Err(Error::usage(format!(
+                "there is no sensitive attribute {name:?}"
+            )));
+        };
+        let columns = own.columns.iter().map(|c| probability_column(encoding, c));
+        groups.push(GroupColumns {
+            attribute,
+            given: match own.positive {
+                None => Condition::All,
+                Some(true) => Condition::Positive,
+                Some(false) => Condition::Negative,
+            },
+            columns: columns.collect::<Result<_, _>>()?,
+        });
+    }
+    let outcome = brought.outcome.as_deref();
+    let outcome = outcome
+        .map(|column| probability_column(encoding, column))
+        .transpose()?;
+    let mut ignored = request.ignored.clone();
+    ignored.extend(brought.outcome.iter().cloned());
+    Ok(Wanted {
+        comparisons,
+        outcome,
+        groups,
+        ignored,
+        settings: request.trees.clone(),
+        seed: request.seed,
+    })
+}
+
+/// A numeric column as probabilities.
+fn probability_column(encoding: &Encoding, column: &str) -> Result<ProbabilityColumn, Error> {
+    let mut position = 0;
+    for rule in &encoding.numeric {
+        if rule.column == column {
+            return Ok(ProbabilityColumn {
+                column: column.into(),
+                position,
+                shift: rule.shift,
+                factor: rule.factor,
+            });
+        }
+        position += 1 + usize::from(rule.indicator);
+    }
+    Err(Error::data(say![
+        SCORE.of(column), ": not a numeric feature with more than one value";
+        "choose a column of probabilities"
+    ]))
+}
+
+/// The description of the learners in `run.json`.
+fn learners(learned: &Learned, encoding: &Encoding) -> Vec<LearnerInfo> {
+    let target = encoding.target.as_ref();
+    let positive = target.map_or_else(|| "positive".into(), fairfront_data::TargetRule::condition);
+    let classes = vec!["negative".to_owned(), "positive".to_owned()];
+    let mut all = vec![info(&learned.outcome, positive.clone(), classes)];
+    for GroupLearner {
+        attribute,
+        given,
+        classes,
+        learner,
+        ..
+    } in &learned.groups
+    {
+        let predicts = match given {
+            Condition::All => attribute.clone(),
+            Condition::Positive => format!("{attribute} given {positive}"),
+            Condition::Negative => format!("{attribute} given not {positive}"),
+        };
+        let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "(others)".into());
+        all.push(info(learner, predicts, classes.iter().map(name).collect()));
+    }
+    all
+}
+
+fn info(learner: &Learner, predicts: String, classes: Vec<String>) -> LearnerInfo {
+    let (kind, trees, inputs) = match &learner.source {
+        Source::Trees(forest) => {
+            let total: f64 = forest.gain.iter().sum();
+            let share = |gain: &f64| if total > 0.0 { gain / total } else { 0.0 };
+            let named = forest.inputs.iter().zip(&forest.gain);
+            let inputs = named.map(|(name, gain)| InputInfo {
+                name: name.clone(),
+                gain: share(gain),
+                permutation: None,
+            });
+            ("boosted trees", forest.trees.len(), inputs.collect())
+        }
+        Source::Columns(columns) => {
+            let inputs = columns.iter().map(|c| InputInfo {
+                name: c.column.clone(),
+                gain: 1.0 / columns.len() as f64,
+                permutation: None,
+            });
+            ("score column", 0, inputs.collect())
+        }
+    };
+    LearnerInfo {
+        predicts,
+        kind: kind.into(),
+        classes,
+        rows: learner.quality.rows,
+        trees,
+        log_loss: learner.quality.log_loss,
+        auc: learner.quality.auc,
+        inputs,
+    }
+}

@@ -1,0 +1,271 @@
+//! Fronts of several families: linear models, and models over the probabilities of learners.
+//!
+//! Learners are fitted out of fold, and their features are appended to the encoded columns, so that
+//! every model of the front is linear in the same features: a linear model has zeros for the
+//! features of learners, and a model of learners has zeros for the columns. Each family is solved on
+//! its own features; validation rows decide which models are on the front.
+
+mod embed;
+mod learning;
+mod plug_in;
+mod sweep;
+mod worse;
+
+use std::sync::Arc;
+
+use fairfront_core::{Measure, Objective, Points, Problem, either, say};
+use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
+use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
+
+use self::embed::Space;
+pub(crate) use self::learning::Learning;
+pub(crate) use self::worse::clearly_worse;
+use self::worse::counts_between;
+use crate::checkpoint::Checkpoints;
+use crate::fit::{self, Found, Given, parse_objectives};
+use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::rest::Rest;
+use crate::setting::{FAMILY, OBJECTIVE};
+use crate::task::Task;
+use crate::{Error, Family, FamilyInfo, FamilyName, LearnerInfo, Overlay};
+
+/// The learners of a front, and values to show next to it.
+#[derive(Default)]
+pub(crate) struct About {
+    pub(crate) info: Option<FamilyInfo>,
+    pub(crate) learners: Vec<LearnerInfo>,
+    pub(crate) overlays: Vec<Overlay>,
+}
+
+/// Finds the front of the requested families.
+pub(crate) fn find(
+    encoded: Encoded,
+    given: Given,
+    checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Found, Error> {
+    let request = given.request;
+    let objectives = parse_objectives(
+        &request.objectives,
+        encoded.part(Split::Train).schema(),
+        given.custom,
+        None,
+    )?;
+    if let Err(why) = suits(&objectives, request.front_in) {
+        if request.family.family == FamilyName::Trees {
+            return Err(Error::usage(say![
+                FAMILY.is("trees"), ": ", why;
+                "choose ", either([OBJECTIVE.is("error_rate"), FAMILY.is("linear")])
+            ]));
+        }
+        let mut found = fit::find(encoded, given, checkpoints, observer)?;
+        found.diagnostics.push(Diagnostic::note(say![
+            FAMILY.is("auto"),
+            ": only linear models are fitted, because ",
+            why
+        ]));
+        return Ok(found);
+    }
+    let stop = observer.stop_signal();
+    let learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
+    let space = Space::of(&learning.combined.encoding);
+    let trees = plug_in::find(&learning, given, &space, observer)?;
+    let linear = match request.family.family {
+        FamilyName::Auto => {
+            let earlier = given.earlier.map(|earlier| space.linear_part(earlier));
+            let own = Given {
+                earlier: earlier.as_ref(),
+                ..given
+            };
+            Some(fit::find(encoded, own, checkpoints, observer)?)
+        }
+        _ => None,
+    };
+    merge(learning, &space, &trees, linear.as_ref(), given, observer)
+}
+
+/// Why models of learners cannot be fitted for these objectives, if they cannot.
+fn suits(objectives: &[Arc<dyn Objective>], front_in: Option<FrontIn>) -> Result<(), String> {
+    if front_in == Some(FrontIn::Objectives) {
+        let problem = "models of learners are compared in measures, not in objectives";
+        return Err(problem.into());
+    }
+    let mut all = objectives.iter();
+    match all.next().and_then(|first| first.measure()) {
+        Some(Measure::ErrorRate(_)) => {}
+        _ => return Err("models of learners need the error rate as their loss".into()),
+    }
+    let unsuited = all.find(|objective| {
+        let measure = objective.measure();
+        objective.temperature().is_none() || measure.is_none()
+    });
+    match unsuited {
+        None => Ok(()),
+        Some(objective) => Err(format!(
+            "{} is not a difference between rates",
+            objective.name()
+        )),
+    }
+}
+
+/// The front of one family, as a part of the front of all.
+struct Part<'a> {
+    family: Family,
+    found: &'a Found,
+    /// Its models, with zeros for the features of other families.
+    points: Points,
+    /// Its unmitigated model, likewise.
+    unmitigated: Points,
+}
+
+impl<'a> Part<'a> {
+    fn new(family: Family, found: &'a Found, space: &Space) -> Self {
+        let embed = |points: &Points| match family {
+            Family::Linear => space.of_linear(points),
+            _ => space.of_learned(points),
+        };
+        let outcome = &found.judged.outcome;
+        Self {
+            family,
+            points: embed(&outcome.front.points),
+            unmitigated: embed(&outcome.unmitigated.points),
+            found,
+        }
+    }
+}
+
+/// Puts the models of all families on one front: those for which no model of another family is
+/// clearly better on the rows that decide between families.
+fn merge(
+    learning: Learning,
+    space: &Space,
+    trees: &Found,
+    linear: Option<&Found>,
+    given: Given,
+    observer: &mut dyn Observer,
+) -> Result<Found, Error> {
+    let mut parts = vec![Part::new(learning.family, trees, space)];
+    parts.extend(linear.map(|found| Part::new(Family::Linear, found, space)));
+    let solved = linear.unwrap_or(trees);
+    let encoded = learning.combined;
+    // The penalty of the linear models, if there are any: it is part of the objectives' definitions.
+    let penalty = solved.task.penalty.clone();
+    let task = Task::with_penalty(&encoded, given.request, given.custom, penalty)?;
+    let mut judged = join(&encoded, &task, &parts, &trees.judged.measures)?;
+    judged.outcome.counters = solved.judged.outcome.counters.clone();
+
+    let mut rest = Rest::new(&task.problem, observer.stop_signal());
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for Part { found, .. } in &parts {
+        let left_out = found.rest.all();
+        left_out.into_iter().for_each(|work| rest.leave_out(work));
+        for diagnostic in &found.diagnostics {
+            if !diagnostics.contains(diagnostic) {
+                diagnostics.push(diagnostic.clone());
+            }
+        }
+        let own = found.judged.diagnostics.iter().cloned();
+        judged.diagnostics.extend(own);
+    }
+    if encoded.parts_for(RowRole::Families) != [Split::Validation] {
+        diagnostics.push(Diagnostic::note(say![
+            "there are no validation rows, so training rows decide between families; linear models \
+             look slightly better on the rows they were fitted on"
+        ]));
+    }
+    let starts = match linear {
+        Some(found) => found.starts.as_ref().map(|starts| space.of_linear(starts)),
+        None => trees.starts.as_ref().map(|starts| space.of_learned(starts)),
+    };
+    Ok(Found {
+        task,
+        judged,
+        polish: solved.polish.clone(),
+        starts,
+        rest,
+        diagnostics,
+        about: About {
+            info: Some(FamilyInfo {
+                request: given.request.family.clone(),
+                features: learning.features,
+            }),
+            learners: learning.learners,
+            overlays: Vec::new(),
+        },
+        encoded,
+    })
+}
+
+/// The joint front of families.
+fn join(
+    encoded: &Encoded,
+    task: &Task,
+    parts: &[Part],
+    measures: &[Measure],
+) -> Result<Judged, Error> {
+    let n_params = task.problem.n_params();
+    let (mut points, mut unmitigated) = (Points::new(n_params), Points::new(n_params));
+    let mut families = Vec::new();
+    for part in parts {
+        part.points.iter().for_each(|point| points.push(point));
+        families.resize(points.len(), part.family);
+        unmitigated.push(part.unmitigated.get(0));
+    }
+    let worse = clearly_worse(encoded, &points, &families, measures)?;
+    let kept: Vec<usize> = (0..points.len()).filter(|i| !worse[*i]).collect();
+    let in_measures = kept.len();
+    let undefined = |measure: Measure| {
+        let name = measure.name(encoded.part(Split::Train).schema());
+        Error::data(format!("{name} is undefined on the training rows"))
+    };
+    let values = judge::chosen_by(encoded, &points, measures)?.map_err(undefined)?;
+    let m = measures.len();
+    let kept = judge::spread(kept, &values, m, task.candidate.solver.points())?;
+
+    // The unmitigated model is the one with the fewest errors on validation rows; of equal ones, the
+    // first.
+    let counts = counts_between(encoded, &unmitigated)?;
+    let error = |i: usize| measures[0].of(&counts[i]).unwrap_or(f64::INFINITY);
+    let least = (0..counts.len()).fold(0, |best, i| match error(i) < error(best) {
+        true => i,
+        false => best,
+    });
+    let of = |points: Points| -> Result<Front, Error> {
+        Ok(Front {
+            values: task.problem.values(&points)?,
+            points,
+            n_objectives: m,
+        })
+    };
+    let mut kept_families: Vec<Family> = kept.iter().map(|i| families[*i]).collect();
+    kept_families.push(parts[least].family);
+    let infos = || parts.iter().map(|part| &part.found.judged.info);
+    let was_stopped = |part: &Part| part.found.judged.outcome.stop == StopReason::Stopped;
+    let last = parts.last().map(|part| part.found.judged.outcome.stop);
+    Ok(Judged {
+        outcome: Outcome {
+            front: of(points.select(&kept))?,
+            unmitigated: of(unmitigated.select(&[least]))?,
+            stop: match parts.iter().any(was_stopped) {
+                true => StopReason::Stopped,
+                false => last.unwrap_or(StopReason::Complete),
+            },
+            counters: Counters::default(),
+            proofs: Vec::new(),
+            candidates: Points::default(),
+        },
+        info: JudgedInfo {
+            front_in: FrontIn::Measures,
+            measures: parts[0].found.judged.info.measures.clone(),
+            clearly_worse: (parts.len() > 1).then_some(points.len() - in_measures),
+            candidates: infos().map(|info| info.candidates).sum(),
+            moved: infos().map(|info| info.moved).sum(),
+            in_objectives: infos().map(|info| info.in_objectives).sum(),
+            in_measures: Some(in_measures),
+            on_test: None,
+        },
+        diagnostics: Vec::new(),
+        families: kept_families,
+        measures: measures.to_vec(),
+    })
+}
