@@ -32,6 +32,8 @@ pub enum Purpose {
     Bootstrap = 11,
     /// Assignment of rows to the folds of cross-fitting.
     CrossFit = 12,
+    /// Shuffled columns, to find out how much a learner depends on them.
+    Importance = 13,
     /// Weights from which the descent of a network starts.
     Network = 20,
 }

@@ -43,6 +43,8 @@ pub struct GroupColumns {
 pub struct OutOfFoldFeatures {
     values: Vec<f64>,
     n_features: usize,
+    outcome: Vec<f64>,
+    groups: Vec<Vec<f64>>,
 }
 
 impl OutOfFoldFeatures {
@@ -54,6 +56,17 @@ impl OutOfFoldFeatures {
     /// Number of features per row.
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// η of each row, calibrated.
+    pub fn outcome(&self) -> &[f64] {
+        &self.outcome
+    }
+
+    /// The calibrated probabilities of the classes of a learner of groups, row by row. The argument
+    /// is the learner's position in [`Learned::groups`].
+    pub fn groups(&self, learner: usize) -> &[f64] {
+        &self.groups[learner]
     }
 }
 
@@ -169,8 +182,13 @@ pub fn learn(
     let values = learned.combined(&eta, &probabilities);
     learned.scale(&values, &work.weights);
     let values = learned.combined(&eta, &probabilities);
-    let n_features = learned.features.len();
-    Ok((learned, OutOfFoldFeatures { values, n_features }))
+    let out_of_fold = OutOfFoldFeatures {
+        values,
+        n_features: learned.features.len(),
+        outcome: eta.iter().copied().skip(1).step_by(2).collect(),
+        groups: probabilities,
+    };
+    Ok((learned, out_of_fold))
 }
 
 struct Work<'a> {

@@ -209,11 +209,7 @@ impl Learned {
 impl GroupLearner {
     /// `d_k` at a row with η and the probabilities of the classes.
     fn difference(&self, class: usize, eta: f64, gamma: &[f64]) -> f64 {
-        let of_label = match self.given {
-            Condition::All => 1.0,
-            Condition::Positive => eta,
-            Condition::Negative => 1.0 - eta,
-        };
+        let of_label = self.given.probability(eta);
         let ratio = |k: usize| gamma[k] / self.shares[k];
         of_label * (ratio(class) - ratio(self.reference))
     }

@@ -23,6 +23,7 @@ mod fold;
 mod forest;
 mod function;
 mod histogram;
+mod importance;
 mod learn;
 mod learned;
 mod quality;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use fairfront_core::{Condition, Dataset, Objective, StopSignal, say};
-use fairfront_data::{Encoded, Encoding, Part};
+use fairfront_data::{Diagnostic, Encoded, Encoding, Part};
 use fairfront_learn::{
-    GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures, ProbabilityColumn, Source,
-    Wanted, learn,
+    ClassProblem, GroupClasses, GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures,
+    ProbabilityColumn, Source, Wanted, learn,
 };
 use rayon::prelude::*;
 
+use super::score;
 use crate::setting::SCORE;
 use crate::{Error, Family, FamilyRequest, InputInfo, LearnerInfo};
 
@@ -24,6 +25,9 @@ pub(crate) struct Learning {
     /// The family of models over these features.
     pub(crate) family: Family,
     pub(crate) learners: Vec<LearnerInfo>,
+    /// Probabilities of the training rows.
+    pub(crate) out_of_fold: OutOfFoldFeatures,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Learning {
@@ -41,13 +45,18 @@ impl Learning {
             true => fairfront_core::Error::Stopped.into(),
             false => Error::data(format!("the learners cannot be fitted: {error}")),
         })?;
-        Self::of(encoded, learned, &out_of_fold)
+        let diagnostics = match &request.brought.outcome {
+            Some(column) => score::check(encoded, &learned.outcome.source, column)?,
+            None => Vec::new(),
+        };
+        Self::of(encoded, learned, out_of_fold, (request.seed, diagnostics))
     }
 
     fn of(
         encoded: &Encoded,
         learned: Learned,
-        out_of_fold: &OutOfFoldFeatures,
+        out_of_fold: OutOfFoldFeatures,
+        (seed, diagnostics): (u64, Vec<Diagnostic>),
     ) -> Result<Self, Error> {
         let names = learned.feature_names();
         let mut combined = Vec::with_capacity(encoded.parts.len());
@@ -68,7 +77,8 @@ impl Learning {
             Source::Columns(_) if learned.has_trees() || learned.groups.is_empty() => Family::Score,
             Source::Columns(_) => Family::Estimator,
         };
-        let learners = learners(&learned, &encoded.encoding);
+        let mut learners = learners(&learned, &encoded.encoding);
+        add_importances(&mut learners, &learned, encoded, seed);
         let mut encoding = encoded.encoding.clone();
         encoding.learned = Some(learned);
         encoding.check().map_err(|e| Error::data(e.to_string()))?;
@@ -85,7 +95,50 @@ impl Learning {
             features: names,
             family,
             learners,
+            out_of_fold,
+            diagnostics,
         })
+    }
+
+    /// The learners.
+    pub(crate) fn learned(&self) -> Option<&Learned> {
+        self.combined.encoding.learned.as_ref()
+    }
+}
+
+/// Adds the importance of each column on validation rows, if there are any.
+fn add_importances(learners: &mut [LearnerInfo], learned: &Learned, encoded: &Encoded, seed: u64) {
+    let rows = encoded.part(Part::Validation);
+    if rows.n_rows() == 0 {
+        return;
+    }
+    let train = encoded.part(Part::Train);
+    let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
+    let labels = rows.blocks().flat_map(|b| b.labels().to_vec());
+    let labels = labels.map(|label| Some(u32::from(label > 0.0)));
+    let mut classes = vec![(labels.collect(), 2)];
+    for group in &learned.groups {
+        let attributes = &train.schema().attributes;
+        let attribute = attributes.iter().position(|a| a.name == group.attribute);
+        let attribute = attribute.unwrap_or_default();
+        let of = GroupClasses::of(train, attribute, group.given);
+        classes.push((of.labels(rows, attribute, group.given), of.classes.len()));
+    }
+    for ((info, learner), (labels, n_classes)) in
+        learners.iter_mut().zip(learned.learners()).zip(classes)
+    {
+        let problem = ClassProblem {
+            labels,
+            n_classes,
+            weights: weights.clone(),
+        };
+        // Without a row in any class, there is nothing to measure.
+        let Ok(found) = learner.permutation_importance(rows, &problem, seed) else {
+            continue;
+        };
+        for (input, rise) in info.inputs.iter_mut().zip(found) {
+            input.permutation = Some(rise);
+        }
     }
 }
 

@@ -5,9 +5,12 @@
 //! features of learners, and a model of learners has zeros for the columns. Each family is solved on
 //! its own features; validation rows decide which models are on the front.
 
+mod bound;
+mod by_group;
 mod embed;
 mod learning;
 mod plug_in;
+mod score;
 mod sweep;
 mod worse;
 
@@ -27,7 +30,7 @@ use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::rest::Rest;
 use crate::setting::{FAMILY, OBJECTIVE};
 use crate::task::Task;
-use crate::{Error, Family, FamilyInfo, FamilyName, LearnerInfo, Overlay};
+use crate::{Error, Family, FamilyInfo, FamilyName, FamilyRequest, LearnerInfo, Overlay};
 
 /// The learners of a front, and values to show next to it.
 #[derive(Default)]
@@ -147,6 +150,7 @@ fn merge(
     let mut parts = vec![Part::new(learning.family, trees, space)];
     parts.extend(linear.map(|found| Part::new(Family::Linear, found, space)));
     let solved = linear.unwrap_or(trees);
+    let overlays = overlays(&learning, &trees.judged.measures, &given.request.family)?;
     let encoded = learning.combined;
     // The penalty of the linear models, if there are any: it is part of the objectives' definitions.
     let penalty = solved.task.penalty.clone();
@@ -155,7 +159,7 @@ fn merge(
     judged.outcome.counters = solved.judged.outcome.counters.clone();
 
     let mut rest = Rest::new(&task.problem, observer.stop_signal());
-    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    let mut diagnostics = learning.diagnostics;
     for Part { found, .. } in &parts {
         let left_out = found.rest.all();
         left_out.into_iter().for_each(|work| rest.leave_out(work));
@@ -190,10 +194,38 @@ fn merge(
                 features: learning.features,
             }),
             learners: learning.learners,
-            overlays: Vec::new(),
+            overlays,
         },
         encoded,
     })
+}
+
+/// Values to show next to the models: the estimated bound, thresholds by group, and the score itself.
+pub(crate) fn overlays(
+    learning: &Learning,
+    measures: &[Measure],
+    request: &FamilyRequest,
+) -> Result<Vec<Overlay>, Error> {
+    let encoded = &learning.combined;
+    let Some(learned) = learning.learned() else {
+        return Ok(Vec::new());
+    };
+    let train = encoded.part(Split::Train);
+    let mut overlays = bound::bounds(train, learned, &learning.out_of_fold, measures);
+    if request.by_group {
+        overlays.extend(by_group::by_group(encoded, learned, measures)?);
+    }
+    if let Some(column) = &request.brought.outcome
+        && learning.family == Family::Score
+    {
+        overlays.extend(score::mark(
+            encoded,
+            &learned.outcome.source,
+            column,
+            measures,
+        )?);
+    }
+    Ok(overlays)
 }
 
 /// The joint front of families.

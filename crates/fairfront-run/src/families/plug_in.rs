@@ -1,9 +1,10 @@
 //! The front over the features of learners.
 
-use fairfront_core::{Costs, Measure, Objective, Points, Problem};
+use fairfront_core::{Measure, Objective, Points, Problem};
 use fairfront_data::Part;
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
+use super::by_group::usual_threshold;
 use super::embed::Space;
 use super::learning::Learning;
 use super::sweep::{self, Comparison};
@@ -50,7 +51,7 @@ pub(crate) fn find(
     let mut rest = Rest::new(&task.problem, stop);
     let costs = comparison.costs;
     let mut points = sweep::sweep(train, &comparison)?;
-    let unmitigated = comparison.point(0.0, threshold(costs));
+    let unmitigated = comparison.point(0.0, usual_threshold(costs));
     points.push(&unmitigated);
     let problem = &task.problem;
     let front = |points: Points| -> Result<Front, Error> {
@@ -82,14 +83,9 @@ pub(crate) fn find(
     })
 }
 
-/// The probability at which selecting and rejecting cost the same.
-fn threshold(costs: Costs) -> f64 {
-    costs.false_positive / (costs.false_positive + costs.false_negative)
-}
-
 /// The comparison of two groups by one measure, if that is all.
 fn comparison(learning: &Learning, task: &Task) -> Option<Comparison> {
-    let learned = learning.combined.encoding.learned.as_ref()?;
+    let learned = learning.learned()?;
     let objectives: Vec<&dyn Objective> = task.problem.objectives().collect();
     let ([outcome, group], [_, fair]) = (learned.features.as_slice(), objectives.as_slice()) else {
         return None;
@@ -122,7 +118,7 @@ fn comparison(learning: &Learning, task: &Task) -> Option<Comparison> {
         groups: [first, second],
         label,
         costs: *costs,
-        threshold: threshold(*costs),
+        threshold: usual_threshold(*costs),
         shifts: [outcome.shift, group.shift],
         factors: [outcome.factor, group.factor],
     })

@@ -1,0 +1,90 @@
+//! How much the probabilities of a learner depend on each column.
+
+use fairfront_core::{BLOCK_ROWS, Dataset, Purpose, RowBlock, Stream};
+use rayon::prelude::*;
+
+use crate::learned::{Learner, Source};
+use crate::{ClassProblem, Error, Quality};
+
+/// With more rows, the first ones are used.
+const MOST_ROWS: usize = 10_000;
+
+impl Learner {
+    /// How much the log loss rises if the values of an input are shuffled among these rows, for each
+    /// input of the trees. Empty for learners without trees. The learner must not have been fitted on
+    /// these rows.
+    pub fn permutation_importance(
+        &self,
+        rows: &Dataset,
+        problem: &ClassProblem,
+        seed: u64,
+    ) -> Result<Vec<f64>, Error> {
+        let Source::Trees(forest) = &self.source else {
+            return Ok(Vec::new());
+        };
+        let rows = first_rows(rows);
+        let n_rows = rows.n_rows();
+        let problem = ClassProblem {
+            labels: problem.labels[..n_rows].to_vec(),
+            n_classes: problem.n_classes,
+            weights: problem.weights[..n_rows].to_vec(),
+        };
+        let loss = |rows: &Dataset| -> Result<f64, Error> {
+            let blocks = rows.blocks();
+            let found = blocks.flat_map(|block| self.probabilities(rows.schema(), block));
+            let found: Vec<f64> = found.collect();
+            Ok(Quality::of(&found, &problem)?.log_loss)
+        };
+        let before = loss(&rows)?;
+        let used: Vec<bool> = (0..forest.inputs.len() as u32)
+            .map(|input| forest.trees.iter().any(|tree| tree.input.contains(&input)))
+            .collect();
+        let of_input = |input: usize| -> Result<f64, Error> {
+            if !used[input] {
+                return Ok(0.0);
+            }
+            let mut order: Vec<usize> = (0..n_rows).collect();
+            Stream::new(seed, Purpose::Importance, [input as u64, 0]).shuffle(&mut order);
+            Ok(loss(&shuffled(&rows, input, &order)?)? - before)
+        };
+        (0..used.len()).into_par_iter().map(of_input).collect()
+    }
+}
+
+fn first_rows(rows: &Dataset) -> Dataset {
+    let blocks = rows.blocks().take(MOST_ROWS / BLOCK_ROWS);
+    Dataset::new(rows.schema().clone(), blocks.cloned().collect()).unwrap_or_else(|_| rows.clone())
+}
+
+/// The rows, with the values of an input of the trees from other rows.
+fn shuffled(rows: &Dataset, input: usize, order: &[usize]) -> Result<Dataset, Error> {
+    let schema = rows.schema();
+    let n_numeric = schema.numeric.len();
+    let blocks: Vec<&RowBlock> = rows.blocks().collect();
+    // All blocks except the last have the same number of rows.
+    let place = |row: usize| (blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
+    let corrupted = |e: fairfront_core::Error| Error::Corrupted(e.to_string());
+    let block = |(at, block): (usize, &&RowBlock)| {
+        let (mut numbers, mut codes) = (Vec::new(), Vec::new());
+        for row in 0..block.n_rows() {
+            let (from, other) = place(order[at * BLOCK_ROWS + row]);
+            numbers.extend_from_slice(block.numeric(row));
+            codes.extend_from_slice(block.codes(row));
+            match input < n_numeric {
+                true => numbers[row * n_numeric + input] = from.numeric(other)[input],
+                false => {
+                    let column = input - n_numeric;
+                    let n = schema.categorical.len();
+                    codes[row * n + column] = from.codes(other)[column];
+                }
+            }
+        }
+        let groups = (0..schema.attributes.len()).map(|a| block.groups(a).to_vec());
+        let labels = block.labels().to_vec();
+        let weights = block.weights().to_vec();
+        RowBlock::new(schema, numbers, codes, labels, groups.collect(), weights).map_err(corrupted)
+    };
+    let blocks = blocks.iter().enumerate().map(block);
+    let blocks = blocks.collect::<Result<Vec<_>, Error>>()?;
+    Dataset::new(schema.clone(), blocks).map_err(corrupted)
+}

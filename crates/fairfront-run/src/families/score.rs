@@ -1,0 +1,149 @@
+//! A column of probabilities that another model produced.
+
+use fairfront_core::{Dataset, Measure, grouped, say};
+use fairfront_data::{Diagnostic, Encoded, Part};
+use fairfront_learn::{ProbabilityColumn, Source};
+
+use super::by_group::{usual_threshold, values};
+use crate::setting::SCORE;
+use crate::{Error, Overlay, OverlayKind};
+
+/// Standard errors by which the log loss on other rows must be higher for a warning.
+const CLEARLY: f64 = 3.0;
+
+/// Checks that the column holds probabilities, and warns if they look like those of a model that was
+/// trained on the training rows.
+pub(super) fn check(
+    encoded: &Encoded,
+    source: &Source,
+    column: &str,
+) -> Result<Vec<Diagnostic>, Error> {
+    let Source::Columns(columns) = source else {
+        return Ok(Vec::new());
+    };
+    let rules = &encoded.encoding.numeric;
+    if rules
+        .iter()
+        .any(|rule| rule.column == column && rule.indicator)
+    {
+        return Err(Error::data(say![
+            SCORE.of(column), ": some rows have no value";
+            "choose a column with a probability in every row"
+        ]));
+    }
+    let mut losses = [Losses::default(); 4];
+    for part in Part::ALL {
+        let rows = encoded.part(part);
+        for probability in probabilities(rows, &columns[0]) {
+            // Scaling and back may move a value by a few units in the last place.
+            if !(-1e-9..=1.0 + 1e-9).contains(&probability) {
+                return Err(Error::data(say![
+                    SCORE.of(column), ": ", probability.to_string(), " is not between 0 and 1";
+                    "choose a column of probabilities"
+                ]));
+            }
+        }
+        losses[part as usize] = Losses::of(rows, source);
+    }
+    let [train, others @ ..] = losses;
+    let other = others.into_iter().fold(Losses::default(), Losses::with);
+    let mut diagnostics = Vec::new();
+    if let (Some([low, low_error]), Some([high, high_error])) = (train.mean(), other.mean())
+        && high - low > CLEARLY * low_error.hypot(high_error)
+    {
+        diagnostics.push(Diagnostic::warning(say![
+            SCORE.of(column), ": the log loss is ", format!("{low:.4}"), " on the training rows and ",
+            format!("{high:.4}"), " on the other ", grouped(other.rows),
+            " rows, so these do not look like out-of-fold probabilities, and the front would be too good on \
+             training rows; produce the probabilities of each row by a model that was trained without it"
+        ]));
+    }
+    Ok(diagnostics)
+}
+
+/// The score with its own threshold, on each split.
+pub(super) fn mark(
+    encoded: &Encoded,
+    source: &Source,
+    column: &str,
+    measures: &[Measure],
+) -> Result<Vec<Overlay>, Error> {
+    let (Source::Columns(columns), Some(Measure::ErrorRate(costs))) = (source, measures.first())
+    else {
+        return Ok(Vec::new());
+    };
+    let threshold = usual_threshold(*costs);
+    let mut overlays = Vec::new();
+    for part in Part::SHOWN {
+        let rows = encoded.part(part);
+        if rows.n_rows() == 0 {
+            continue;
+        }
+        let margins = probabilities(rows, &columns[0]).map(|p| p - threshold);
+        let margins: Vec<f64> = margins.collect();
+        let names = measures.iter().map(|m| m.name(rows.schema()));
+        let point = values(rows, &margins, measures)?;
+        overlays.extend(point.map(|mut point| {
+            point.name = Some(column.to_owned());
+            Overlay {
+                kind: OverlayKind::Score,
+                label: column.to_owned(),
+                split: Some(part.name().into()),
+                measures: names.collect(),
+                points: vec![point],
+            }
+        }));
+    }
+    Ok(overlays)
+}
+
+/// The column as it was before it was scaled.
+fn probabilities(rows: &Dataset, column: &ProbabilityColumn) -> impl Iterator<Item = f64> {
+    rows.blocks().flat_map(|block| {
+        let of_row = |row| column.shift + column.factor * block.numeric(row)[column.position];
+        (0..block.n_rows()).map(of_row)
+    })
+}
+
+/// Sums of log losses and their squares.
+#[derive(Clone, Copy, Default)]
+struct Losses {
+    rows: usize,
+    weight: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Losses {
+    fn of(rows: &Dataset, source: &Source) -> Self {
+        let mut losses = Self::default();
+        for block in rows.blocks() {
+            let raw = source.raw(rows.schema(), block);
+            let labels = block.labels().iter().zip(block.weights());
+            for (raw, (label, weight)) in raw.iter().zip(labels) {
+                let loss = (-label * raw).exp().ln_1p();
+                losses.rows += 1;
+                losses.weight += weight;
+                losses.sum += weight * loss;
+                losses.squares += weight * loss * loss;
+            }
+        }
+        losses
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            weight: self.weight + other.weight,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
+    /// Mean and its standard error; `None` with fewer than two rows.
+    fn mean(self) -> Option<[f64; 2]> {
+        let mean = (self.rows > 1 && self.weight > 0.0).then(|| self.sum / self.weight)?;
+        let variance = (self.squares / self.weight - mean * mean).max(0.0);
+        Some([mean, (variance / self.rows as f64).sqrt()])
+    }
+}
