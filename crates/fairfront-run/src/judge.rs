@@ -33,10 +33,10 @@ pub struct JudgedInfo {
     pub front_in: FrontIn,
     /// The matching measures; empty if they were not requested or an objective has none.
     pub measures: Vec<String>,
-    /// Number of models that were left out because a model of another family is clearly better on
-    /// validation rows; absent if there is one family.
+    /// The amount that was added to each measure of linear models before families were compared, because
+    /// these models were fitted on the training rows; absent if there is one family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clearly_worse: Option<usize>,
+    pub linear_optimism: Option<Vec<f64>>,
     /// Number of candidates judged.
     pub candidates: usize,
     /// Number of candidates obtained by moving the threshold of another one.
@@ -142,7 +142,7 @@ pub(crate) fn judge(
     let info = JudgedInfo {
         front_in,
         measures: measures.iter().map(|m| m.name(train.schema())).collect(),
-        clearly_worse: None,
+        linear_optimism: None,
         candidates: all.len(),
         moved: n_moved,
         in_objectives: by_objectives.len(),
@@ -353,7 +353,7 @@ impl Judged {
             info: JudgedInfo {
                 front_in: FrontIn::Objectives,
                 measures: Vec::new(),
-                clearly_worse: None,
+                linear_optimism: None,
                 candidates: points,
                 moved: 0,
                 in_objectives: points,
@@ -431,7 +431,7 @@ fn remaining(values: &[f64], m: usize) -> Result<usize, Error> {
     Ok(points.filter(|point| best.contains(point)).count())
 }
 
-pub(crate) fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
+fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
     let of = |i: &usize| values[i * m..(i + 1) * m].to_vec();
     kept.iter().flat_map(of).collect()
 }

@@ -9,21 +9,22 @@ mod bound;
 mod by_group;
 mod embed;
 mod learning;
+mod optimism;
 mod plug_in;
 mod score;
 mod sweep;
-mod worse;
 
 use std::sync::Arc;
 
-use fairfront_core::{Measure, Objective, Points, Problem, either, say};
+use fairfront_core::{Measure, Objective, Points, Problem, either, measure, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
+use fairfront_pareto::{Values, nondominated};
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
 use self::embed::Space;
 pub(crate) use self::learning::Learning;
-pub(crate) use self::worse::clearly_worse;
-use self::worse::counts_between;
+pub(crate) use self::optimism::correct;
+use self::optimism::optimism;
 use crate::checkpoint::Checkpoints;
 use crate::fit::{self, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
@@ -137,8 +138,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Puts the models of all families on one front: those for which no model of another family is
-/// clearly better on the rows that decide between families.
+/// Puts the models of all families on one front.
 fn merge(
     learning: Learning,
     space: &Space,
@@ -228,7 +228,8 @@ pub(crate) fn overlays(
     Ok(overlays)
 }
 
-/// The joint front of families.
+/// The joint front of families: the models that no other one dominates in the measures on training and
+/// validation rows, after those of linear models are corrected.
 fn join(
     encoded: &Encoded,
     task: &Task,
@@ -243,20 +244,24 @@ fn join(
         families.resize(points.len(), part.family);
         unmitigated.push(part.unmitigated.get(0));
     }
-    let worse = clearly_worse(encoded, &points, &families, measures)?;
-    let kept: Vec<usize> = (0..points.len()).filter(|i| !worse[*i]).collect();
-    let in_measures = kept.len();
     let undefined = |measure: Measure| {
         let name = measure.name(encoded.part(Split::Train).schema());
         Error::data(format!("{name} is undefined on the training rows"))
     };
-    let values = judge::chosen_by(encoded, &points, measures)?.map_err(undefined)?;
     let m = measures.len();
+    let optimism = optimism(encoded, &points, &families, measures)?;
+    let mut values = judge::chosen_by(encoded, &points, measures)?.map_err(undefined)?;
+    correct(&mut values, &families, &optimism);
+    let kept = nondominated(Values::new(&values, m)?);
+    let in_measures = kept.len();
     let kept = judge::spread(kept, &values, m, task.candidate.solver.points())?;
 
     // The unmitigated model is the one with the fewest errors on validation rows; of equal ones, the
     // first.
-    let counts = counts_between(encoded, &unmitigated)?;
+    let mut counts = Vec::new();
+    for rows in encoded.rows_for(RowRole::Families) {
+        counts = measure(&*predictor_of(rows.schema()), rows, &unmitigated)?;
+    }
     let error = |i: usize| measures[0].of(&counts[i]).unwrap_or(f64::INFINITY);
     let least = (0..counts.len()).fold(0, |best, i| match error(i) < error(best) {
         true => i,
@@ -289,7 +294,7 @@ fn join(
         info: JudgedInfo {
             front_in: FrontIn::Measures,
             measures: parts[0].found.judged.info.measures.clone(),
-            clearly_worse: (parts.len() > 1).then_some(points.len() - in_measures),
+            linear_optimism: (parts.len() > 1).then_some(optimism),
             candidates: infos().map(|info| info.candidates).sum(),
             moved: infos().map(|info| info.moved).sum(),
             in_objectives: infos().map(|info| info.in_objectives).sum(),
