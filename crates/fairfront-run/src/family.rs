@@ -181,6 +181,10 @@ pub struct FamilyInfo {
     pub request: FamilyRequest,
     /// The features of the learners.
     pub features: Vec<String>,
+    /// Whether the models of learners come from a sweep over one weight and all thresholds, rather
+    /// than from the solver.
+    #[serde(default)]
+    pub swept: bool,
 }
 
 /// The number of models of each family, in the order of [`Family::ALL`], without families that have

@@ -73,7 +73,7 @@ pub(crate) fn find(
     let stop = observer.stop_signal();
     let learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
     let space = Space::of(&learning.combined.encoding);
-    let trees = plug_in::find(&learning, given, &space, observer)?;
+    let (trees, swept) = plug_in::find(&learning, given, &space, observer)?;
     let linear = match request.family.family {
         FamilyName::Auto => {
             let earlier = given.earlier.map(|earlier| space.linear_part(earlier));
@@ -85,7 +85,14 @@ pub(crate) fn find(
         }
         _ => None,
     };
-    merge(learning, &space, &trees, linear.as_ref(), given, observer)
+    merge(
+        learning,
+        &space,
+        (&trees, swept),
+        linear.as_ref(),
+        given,
+        observer,
+    )
 }
 
 /// Why models of learners cannot be fitted for these objectives, if they cannot.
@@ -142,7 +149,7 @@ impl<'a> Part<'a> {
 fn merge(
     learning: Learning,
     space: &Space,
-    trees: &Found,
+    (trees, swept): (&Found, bool),
     linear: Option<&Found>,
     given: Given,
     observer: &mut dyn Observer,
@@ -192,6 +199,7 @@ fn merge(
             info: Some(FamilyInfo {
                 request: given.request.family.clone(),
                 features: learning.features,
+                swept,
             }),
             learners: learning.learners,
             overlays,
