@@ -88,7 +88,7 @@ function card(learner: LearnerFacts): HTMLElement {
   return h(
     "article",
     { class: "learner", "aria-labelledby": id },
-    h("h3", { id }, "Probability of ", name(learner.predicts, 60)),
+    h("h3", { id }, "Predicts ", name(learner.predicts, 60)),
     list,
     ...(learner.inputs.length > 0 ? [table, more] : []),
   );

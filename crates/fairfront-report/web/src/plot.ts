@@ -136,7 +136,7 @@ export function otherViews(store: Store): HTMLElement | null {
     h("figcaption", {}, "Each line is one model; up is better on every axis. Dashed: the unmitigated model."),
   );
   const families = familyItems(store);
-  if (families.length > 0) element.append(h("ul", { class: "legend", "aria-label": "Families" }, ...families));
+  if (families.length > 0) element.append(h("ul", { class: "legend note", "aria-label": "Families" }, ...families));
   const pairs = measures.length === 3 ? projections(store, measures) : [];
   element.append(h("div", { class: "views" }, ...pairs, parallel));
   return element;

@@ -35,7 +35,7 @@ import {
 import { counted, grouped } from "./number.ts";
 import type { Box } from "./place.ts";
 import type { Store } from "./store.ts";
-import { colorOf, drawBand, drawTrail, tagsOf, type Trail, trailsOf, valuesAlong } from "./trail.ts";
+import { colorOf, drawBand, drawTrail, placesOf, tagsOf, type Trail, trailsOf, valuesAlong } from "./trail.ts";
 
 export interface ScatterOptions {
   x: () => Measure;
@@ -560,8 +560,9 @@ export class Scatter extends Drawing {
     });
     const room = this.room();
     if (!small) {
+      const lines = this.trails.flatMap((trail) => placesOf(trail, this.placeOf));
       const name = (text: string, at: [number, number], color: string) => {
-        taken.push(tag(c, text, at, color, room, [...taken, ...bars], crowd));
+        taken.push(tag(c, text, at, color, room, [...taken, ...bars], [...crowd, ...lines]));
       };
       if (own) name(shortName(chosen), own, t.accent);
       if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
