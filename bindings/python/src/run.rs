@@ -153,6 +153,13 @@ impl PyRun {
         Ok(columns)
     }
 
+    /// The family of each model.
+    #[getter]
+    fn families(&self) -> Vec<&'static str> {
+        let front = &self.run.front;
+        (0..front.len()).map(|i| front.family(i).name()).collect()
+    }
+
     /// The same values for the unmitigated model.
     fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);

@@ -41,13 +41,15 @@ impl Learning {
             true => fairfront_core::Error::Stopped.into(),
             false => Error::data(format!("the learners cannot be fitted: {error}")),
         })?;
-        Self::of(encoded, learned, &out_of_fold)
+        let family = family(&learned, request);
+        Self::of(encoded, learned, &out_of_fold, family)
     }
 
     fn of(
         encoded: &Encoded,
         learned: Learned,
         out_of_fold: &OutOfFoldFeatures,
+        family: Family,
     ) -> Result<Self, Error> {
         let names = learned.feature_names();
         let mut combined = Vec::with_capacity(encoded.parts.len());
@@ -63,12 +65,7 @@ impl Learning {
         }
         let wrong = || Error::data("the rows of a split are missing");
         let parts = |parts: Vec<Dataset>| parts.try_into().map_err(|_| wrong());
-        let family = match &learned.outcome.source {
-            Source::Trees(_) => Family::Trees,
-            Source::Columns(_) if learned.has_trees() || learned.groups.is_empty() => Family::Score,
-            Source::Columns(_) => Family::Estimator,
-        };
-        let learners = learners(&learned, &encoded.encoding);
+        let learners = learners(&learned, &encoded.encoding, family);
         let mut encoding = encoded.encoding.clone();
         encoding.learned = Some(learned);
         encoding.check().map_err(|e| Error::data(e.to_string()))?;
@@ -89,6 +86,15 @@ impl Learning {
     }
 }
 
+/// The family of models over the features of these learners.
+fn family(learned: &Learned, request: &FamilyRequest) -> Family {
+    match &learned.outcome.source {
+        Source::Trees(_) => Family::Trees,
+        Source::Columns(_) if request.brought.estimator => Family::Estimator,
+        Source::Columns(_) => Family::Score,
+    }
+}
+
 fn memory(parts: &[Dataset; 4]) -> u64 {
     let bytes = |part: &Dataset| part.n_rows() as u64 * part.schema().row_bytes();
     parts.iter().map(bytes).sum()
@@ -102,12 +108,8 @@ fn features(learned: &Learned, rows: &Dataset) -> Vec<f64> {
     blocks.map(of_block).collect::<Vec<_>>().concat()
 }
 
-/// The comparisons of the objectives, and the columns that hold probabilities.
-fn wanted(
-    encoded: &Encoded,
-    objectives: &[Arc<dyn Objective>],
-    request: &FamilyRequest,
-) -> Result<Wanted, Error> {
+/// The comparisons of groups that the objectives make: an attribute, and the rows that count.
+pub(super) fn comparisons(objectives: &[Arc<dyn Objective>]) -> Vec<(usize, Condition)> {
     let mut comparisons: Vec<(usize, Condition)> = Vec::new();
     for objective in objectives {
         let Some((attribute, _)) = objective.compares() else {
@@ -124,6 +126,15 @@ fn wanted(
             }
         }
     }
+    comparisons
+}
+
+/// The comparisons of the objectives, and the columns that hold probabilities.
+fn wanted(
+    encoded: &Encoded,
+    objectives: &[Arc<dyn Objective>],
+    request: &FamilyRequest,
+) -> Result<Wanted, Error> {
     let encoding = &encoded.encoding;
     let brought = &request.brought;
     let attributes = &encoded.part(Part::Train).schema().attributes;
@@ -153,9 +164,10 @@ fn wanted(
     let mut ignored = request.ignored.clone();
     ignored.extend(brought.outcome.iter().cloned());
     Ok(Wanted {
-        comparisons,
+        comparisons: comparisons(objectives),
         outcome,
         groups,
+        from_estimator: brought.estimator,
         ignored,
         settings: request.trees.clone(),
         seed: request.seed,
@@ -183,7 +195,8 @@ fn probability_column(encoding: &Encoding, column: &str) -> Result<ProbabilityCo
 }
 
 /// The description of the learners in `run.json`.
-fn learners(learned: &Learned, encoding: &Encoding) -> Vec<LearnerInfo> {
+fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<LearnerInfo> {
+    let info = |learner, predicts, classes| info(learner, family, predicts, classes);
     let target = encoding.target.as_ref();
     let positive = target.map_or_else(|| "positive".into(), fairfront_data::TargetRule::condition);
     let classes = vec!["negative".to_owned(), "positive".to_owned()];
@@ -207,7 +220,7 @@ fn learners(learned: &Learned, encoding: &Encoding) -> Vec<LearnerInfo> {
     all
 }
 
-fn info(learner: &Learner, predicts: String, classes: Vec<String>) -> LearnerInfo {
+fn info(learner: &Learner, family: Family, predicts: String, classes: Vec<String>) -> LearnerInfo {
     let (kind, trees, inputs) = match &learner.source {
         Source::Trees(forest) => {
             let total: f64 = forest.gain.iter().sum();
@@ -226,7 +239,11 @@ fn info(learner: &Learner, predicts: String, classes: Vec<String>) -> LearnerInf
                 gain: 1.0 / columns.len() as f64,
                 permutation: None,
             });
-            ("score column", 0, inputs.collect())
+            let kind = match family {
+                Family::Estimator => "estimator",
+                _ => "score column",
+            };
+            (kind, 0, inputs.collect())
         }
     };
     LearnerInfo {

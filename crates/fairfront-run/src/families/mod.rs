@@ -7,6 +7,7 @@
 
 mod embed;
 mod learning;
+mod plan;
 mod plug_in;
 mod sweep;
 mod worse;
@@ -19,6 +20,7 @@ use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
 use self::embed::Space;
 pub(crate) use self::learning::Learning;
+pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 pub(crate) use self::worse::clearly_worse;
 use self::worse::counts_between;
 use crate::checkpoint::Checkpoints;
@@ -167,7 +169,7 @@ fn merge(
         let own = found.judged.diagnostics.iter().cloned();
         judged.diagnostics.extend(own);
     }
-    if encoded.parts_for(RowRole::Families) != [Split::Validation] {
+    if parts.len() > 1 && encoded.parts_for(RowRole::Families) != [Split::Validation] {
         diagnostics.push(Diagnostic::note(say![
             "there are no validation rows, so training rows decide between families; linear models \
              look slightly better on the rows they were fitted on"
