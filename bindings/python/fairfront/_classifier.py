@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
 from fairfront._dataset import Given, Policy, assemble, read
-from fairfront._estimator import Own, bring, placeholder
+from fairfront._estimator import Own, bring, indexable_rows, placeholder
 from fairfront._fairfront import Dataset as _Dataset
 from fairfront._fairfront import Live, check_choice, plan_estimators
 from fairfront._fairfront import fit as _fit
@@ -321,16 +321,16 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
             progress.stopped = run.stop == "stopped"
         self._live = None
-        self._take(run, looks or Looks.of_files(dataset, run), stopped, dataset.messages)
-        self.messages_ = [message for _, message in said] + self.messages_
+        self._take(run, looks or Looks.of_files(dataset, run), stopped, said + dataset.messages)
         return self
 
     def _has_estimator(self) -> bool:
         """Whether the user's own estimator is used; rejects parameters that contradict it."""
         if self.estimator is None:
             # Estimators may have no truth value.
-            for name, is_set in (("sensitive_estimator", self.sensitive_estimator is not None), ("prefit", self.prefit)):
-                if is_set:
+            is_set = {"sensitive_estimator": self.sensitive_estimator is not None, "prefit": self.prefit}
+            for name in is_set:
+                if is_set[name]:
                     raise ValueError(f"{name} is set, but estimator is not; set estimator, or remove {name}")
             return False
         for name, default in (("family", "linear"), ("missing", "keep"), ("pool_rare", 0)):
@@ -345,6 +345,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ) -> tuple[_Dataset, Looks, list[tuple[bool, str]]]:
         """Rows that consist of the probabilities of the user's own estimators; ``asked`` gets their roles."""
         own = Own(self.estimator, self.sensitive_estimator, bool(self.prefit))
+        X = indexable_rows(X)
         given = self._assemble(placeholder(X), y, sensitive, weight, policy)
         rows = _Dataset.of(given.parts, policy.settings(), n_threads)
         plan = plan_estimators(rows, asked, n_threads)
@@ -516,7 +517,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self._become(looks)
         self._run = run
         self.objectives_ = run.objectives
-        self.messages_ = [message for _, message in run.messages]
+        # Those that the run does not contain are about the user's own estimator.
+        own = [note for note in said if note not in run.messages]
+        self.messages_ = [message for _, message in [*own, *run.messages]]
         self.stop_reason_ = run.stop
         self.front_ = front_table(run)
         self.unmitigated_ = run.unmitigated()
@@ -782,10 +785,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing != "error"
-        if self.estimator is not None:
-            from sklearn.utils import get_tags
-
-            tags.input_tags = get_tags(self.estimator).input_tags
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         return tags
 
 

@@ -27,7 +27,7 @@ def rows_of(X: Any) -> int:
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 0:
         raise ValueError("Expected 2D array, got scalar array instead; pass the rows to fit or to score.")
-    return int(shape[0]) if shape is not None else len(X)
+    return int(shape[0]) if shape is not None else len(X) if hasattr(X, "__len__") else len(np.asarray(X))
 
 
 def is_fitted(estimator: Any) -> bool:
@@ -75,7 +75,7 @@ class Scorer:
                 " choose an estimator that returns one column per class"
             )
         # Comparisons with NaN are false.
-        wrong = ~((found >= -1e-6) & (found <= 1 + 1e-6)).all(axis=1)
+        wrong = np.any(~((found >= -1e-6) & (found <= 1 + 1e-6)), axis=1)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
@@ -86,7 +86,7 @@ class Scorer:
         sums = np.column_stack([found[:, at].sum(axis=1) for at in self.positions])
         total = sums.sum(axis=1, keepdims=True)
         # Rows that certainly belong to classes that are not asked for belong to all classes equally.
-        known = np.divide(sums, total, out=np.full_like(sums, 1 / sums.shape[1]), where=total > 0)
+        known: _Floats = np.divide(sums, total, out=np.full_like(sums, 1 / sums.shape[1]), where=total > 0)
         return known[:, -self.width :]
 
 
@@ -243,7 +243,7 @@ def _missing_classes(job: Job) -> list[str]:
         folds = job.folds[job.used & (job.labels == label)]
         if len(np.unique(folds)) < 2:
             messages.append(
-                f"{job.role}: class {name!r} of {job.about} has only {len(folds)} training rows, all in one fold, so its"
-                " out-of-fold probability there is 0; pool small groups with pool_groups or raise min_group"
+                f"{job.role}: class {name!r} of {job.about} has only {len(folds)} training rows, all in one fold, so"
+                " its out-of-fold probability there is 0; pool small groups with pool_groups or raise min_group"
             )
     return messages

@@ -39,7 +39,7 @@ class EstimatorLooks(Looks):
                 f"{estimator}: the run folder does not contain your estimator, so rows cannot be scored; pickle the"
                 " fitted FairFrontClassifier instead"
             )
-        check_rows(X)
+        _check_rows(X)
         return _features(self.columns, np.column_stack([scorer.columns(X) for scorer in self.scorers]))
 
     def align(self, features: _columns.Features, estimator: str) -> None:
@@ -51,7 +51,17 @@ def _features(names: Sequence[str], values: _Floats) -> _columns.Features:
     return _columns.Features(Columns(given), None, *values.shape)
 
 
-def check_rows(X: Any) -> None:
+def indexable_rows(X: Any) -> Any:
+    """X in a form that rows can be selected from."""
+    from sklearn.utils import indexable
+
+    _check_rows(X)
+    if np.iscomplexobj(X):
+        raise ValueError("Complex data not supported: X contains complex numbers.")
+    return indexable(X)[0]
+
+
+def _check_rows(X: Any) -> None:
     """Reject paths."""
     if _columns.is_path(X):
         raise TypeError(
@@ -62,7 +72,6 @@ def check_rows(X: Any) -> None:
 
 def placeholder(X: Any) -> _columns.Features:
     """Features that stand for X while its labels and groups are checked."""
-    check_rows(X)
     # Estimators accept more kinds of rows than fairfront does, such as strings to be tokenized.
     return _columns.Features(Columns([("(row)", np.arange(rows_of(X)) + 0.5)]), None, rows_of(X), 1)
 
@@ -175,8 +184,8 @@ def bring(X: Any, given: Given, plan: dict[str, Any], own: Own, seed: int, n_job
         else:
             role = "estimator" if sensitive is None else "sensitive_estimator"
             inner = own.estimator if sensitive is None else sensitive
-            codes, values = group["labels"], np.arange(len(known))
-            jobs.append(Job(role, inner, about, codes, codes >= 0, values, known=known, **common))
+            codes = group["labels"]
+            jobs.append(Job(role, inner, about, codes, codes >= 0, range(len(known)), known=known, **common))
         shown = known[1:] if len(known) == 2 else known
         columns += (of_group := [names.of(f"{attribute}={name}", positive) for name in shown])
         groups.append({"attribute": attribute, "positive": positive, "columns": of_group})
@@ -254,4 +263,3 @@ def _check_constant(columns: list[str], scorers: list[Scorer], values: _Floats) 
             raise ValueError(
                 f"{role} gives all training rows the same probability {column}; choose an estimator that learns from X"
             )
-

@@ -41,7 +41,9 @@ class FrontDict(dict[str, npt.NDArray[Any]]):
 
 def front_table(run: Run) -> Any:
     """The front as a pandas frame, or as a dict of arrays if pandas is not installed."""
-    columns: dict[str, npt.NDArray[Any]] = {"family": np.asarray(run.families), **run.columns()}
+    columns: dict[str, npt.NDArray[Any]] = {**run.columns()}
+    if run.families is not None:
+        columns = {"family": np.asarray(run.families, dtype=object), **columns}
     try:
         from pandas import RangeIndex
 

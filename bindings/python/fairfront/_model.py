@@ -275,6 +275,5 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         tags = super().__sklearn_tags__()
         front = FairFrontClassifier() if self.front is None else self.front
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = front.missing != "error"
+        tags.input_tags = front.__sklearn_tags__().input_tags
         return tags

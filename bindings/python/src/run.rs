@@ -153,11 +153,13 @@ impl PyRun {
         Ok(columns)
     }
 
-    /// The family of each model.
+    /// The family of each model; `None` if only linear models were fitted.
     #[getter]
-    fn families(&self) -> Vec<&'static str> {
+    fn families(&self) -> Option<Vec<&'static str>> {
         let front = &self.run.front;
-        (0..front.len()).map(|i| front.family(i).name()).collect()
+        let family = |i| front.family(i).name();
+        let has_families = self.run.info.family.is_some();
+        has_families.then(|| (0..front.len()).map(family).collect())
     }
 
     /// The same values for the unmitigated model.
