@@ -157,7 +157,7 @@ impl SolverArgs {
             family,
             brought: Brought {
                 outcome: self.score.clone(),
-                groups: Vec::new(),
+                ..Brought::default()
             },
             // Learners are blind to groups; thresholds by group are shown separately.
             ignored: match spec.use_sensitive {

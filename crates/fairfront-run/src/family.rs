@@ -113,6 +113,9 @@ pub struct Brought {
     /// Columns with the probabilities of groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<BroughtGroups>,
+    /// Whether an estimator of the user computes these columns, also for rows to be scored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimator: bool,
 }
 
 /// Columns with the probabilities of the groups of an attribute.

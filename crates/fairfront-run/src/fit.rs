@@ -216,7 +216,9 @@ fn fit_prepared(
     let (rows, columns) = (prepared.table.n_rows(), prepared.table.columns().len());
     end_if_stopped(rows, columns, &observer.stop_signal())?;
     let encoded = Encoded::new(prepared)?;
-    let findings = Findings::new(prepared, Some(&encoded.encoding))?;
+    // Probabilities of groups are meant to predict the groups, so they are not reported as proxies.
+    let features = (!request.family.brought.estimator).then_some(&encoded.encoding);
+    let findings = Findings::new(prepared, features)?;
     let request = with_objectives(prepared, request);
     if let Some(checkpoints) = &mut checkpoints {
         let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));

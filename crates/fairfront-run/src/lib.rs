@@ -65,6 +65,7 @@ pub use compare::{
     MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
 };
 pub use error::Error;
+pub use families::{EstimatorPlan, GroupPlan, plan_estimators};
 pub use family::{
     Brought, BroughtGroups, Family, FamilyInfo, FamilyName, FamilyRequest, family_counts,
 };

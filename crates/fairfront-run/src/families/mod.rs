@@ -8,8 +8,10 @@
 mod bound;
 mod by_group;
 mod embed;
+mod importance;
 mod learning;
 mod optimism;
+mod plan;
 mod plug_in;
 mod score;
 mod sweep;
@@ -25,6 +27,7 @@ use self::embed::Space;
 pub(crate) use self::learning::Learning;
 pub(crate) use self::optimism::correct;
 use self::optimism::optimism;
+pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
 use crate::fit::{self, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
@@ -178,7 +181,7 @@ fn merge(
         let own = found.judged.diagnostics.iter().cloned();
         judged.diagnostics.extend(own);
     }
-    if encoded.parts_for(RowRole::Families) != [Split::Validation] {
+    if parts.len() > 1 && encoded.parts_for(RowRole::Families) != [Split::Validation] {
         diagnostics.push(Diagnostic::note(say![
             "there are no validation rows, so training rows decide between families; linear models \
              look slightly better on the rows they were fitted on"
