@@ -29,7 +29,7 @@ pub(crate) use self::optimism::correct;
 use self::optimism::optimism;
 pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
-use crate::fit::{self, Found, Given, parse_objectives};
+use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::rest::Rest;
 use crate::setting::{FAMILY, OBJECTIVE};
@@ -76,6 +76,12 @@ pub(crate) fn find(
     let stop = observer.stop_signal();
     let learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
     let space = Space::of(&learning.combined.encoding);
+    // If other groups are compared now, the parameters of an earlier front have other meanings.
+    let is_alike = |earlier: &&Earlier| earlier.front.n_params() == space.n_params();
+    let given = Given {
+        earlier: given.earlier.filter(is_alike),
+        ..given
+    };
     let (trees, swept) = plug_in::find(&learning, given, &space, observer)?;
     let linear = match request.family.family {
         FamilyName::Auto => {
