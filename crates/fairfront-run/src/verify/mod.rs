@@ -106,6 +106,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         }
     };
     let checked = data(&info, &encoded);
+    let encoded = of_family(encoded, &info);
     let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
     let schema = encoded.part(Part::Train).schema();
     let objectives = parse_objectives(&info.requested, schema, &[], lambda).map_err(in_run)?;
@@ -132,7 +133,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         penalty: match (&info.penalty, &info.stream) {
             (Some(penalty), None) if penalty.rule != PenaltyRule::Stopped => {
                 let stop = StopSignal::default();
-                // Penalties are those of linear models.
+                // Penalties are those of models without learners.
                 Some(PenaltyInfo::choose(penalty.asked(), &columns, &stop)?)
             }
             // The penalty of a stream was chosen on the rows of its first front.
@@ -352,6 +353,14 @@ fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Cert
     Ok(found)
 }
 
+/// The rows of a run for its family of models: networks have hidden units.
+fn of_family(encoded: Encoded, info: &RunInfo) -> Encoded {
+    match &info.family {
+        Some(family) => family.request.rows(encoded),
+        None => encoded,
+    }
+}
+
 /// The rows of a run with the features of its learners, which are fitted again.
 fn with_learners(encoded: Encoded, info: &RunInfo) -> Result<Encoded, Error> {
     let schema = encoded.part(Part::Train).schema();
@@ -366,7 +375,8 @@ fn learned_again(
     objectives: &[Arc<dyn Objective>],
     info: &RunInfo,
 ) -> Result<(Encoded, Option<Check>), Error> {
-    let Some(family) = &info.family else {
+    let family = info.family.as_ref();
+    let Some(family) = family.filter(|family| family.request.family.learns()) else {
         return Ok((encoded, None));
     };
     let stop = StopSignal::default();
