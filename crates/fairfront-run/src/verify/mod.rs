@@ -8,7 +8,7 @@ mod stored;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Objective, Problem, aside, predictor_of, say};
+use fairfront_core::{FairProblem, Objective, Problem, Schema, aside, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
 use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_solve::StopSignal;
@@ -26,7 +26,7 @@ use crate::certify::{
 };
 use crate::families::Learning;
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
-use crate::folder::{info_as_found, rows_by_split};
+use crate::folder::{info_as_found, parameter_names, rows_by_split};
 use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
@@ -128,7 +128,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         objectives: names.clone(),
         definitions,
         at_zero: values_at_zero(&problem)?,
-        features: encoded.encoding.schema().feature_names(),
+        features: parameter_names(&encoded.encoding.schema()),
         rows: rows_by_split(&encoded),
         penalty: match (&info.penalty, &info.stream) {
             (Some(penalty), None) if penalty.rule != PenaltyRule::Stopped => {
@@ -245,7 +245,11 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     if stored != found {
         reasons.push(format!("the run has {stored} rows, the data have {found}"));
     }
-    let features = encoded.encoding.schema().feature_names();
+    let hidden = info.family.as_ref().map_or(0, |f| f.request.hidden);
+    let features = parameter_names(&Schema {
+        hidden,
+        ..encoded.encoding.schema()
+    });
     let learned = info
         .family
         .as_ref()
