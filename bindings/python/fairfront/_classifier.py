@@ -98,10 +98,12 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Settings of the solver by name, the same as for ``--set`` of the command.
     preset : {"paper"}, default=None
         ``"paper"`` uses the settings of the experiments of Liu and Vicente instead of fairfront's defaults.
-    family : {"linear", "trees", "auto"}, default="linear"
+    family : {"linear", "trees", "auto", "network"}, default="linear"
         The family of models. ``"trees"`` combines probabilities that boosted trees estimate out of fold. ``"auto"``
         fits both families and keeps the models that are nondominated on validation rows, so set
-        ``validation_fraction`` too.
+        ``validation_fraction`` too. ``"network"`` fits neural networks with one hidden layer.
+    hidden : int, default=None
+        The number of hidden units of networks, from 1 to 1,024; by default 16. Only for ``family="network"``.
     validation_fraction : float, default=0.0
         The share of the rows, drawn with ``random_state``, that do not train models but help to choose them. By
         default, all rows train models, and models are chosen on the same rows.
@@ -222,6 +224,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         settings: dict[str, Any] | None = None,
         preset: str | None = None,
         family: str = "linear",
+        hidden: int | None = None,
         validation_fraction: float = 0.0,
         missing: str = "keep",
         missing_sensitive: str = "error",
@@ -253,6 +256,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.settings = settings
         self.preset = preset
         self.family = family
+        self.hidden = hidden
         self.validation_fraction = validation_fraction
         self.missing = missing
         self.missing_sensitive = missing_sensitive
@@ -488,6 +492,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "penalty": _penalty(self.penalty),
             "preset": self.preset,
             "family": self.family,
+            "hidden": None if self.hidden is None else whole("hidden", self.hidden, 1),
             "brought": None,
             "seed": number,
         }

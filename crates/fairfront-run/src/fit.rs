@@ -300,7 +300,7 @@ pub(crate) struct Found {
     pub(crate) starts: Option<Points>,
     pub(crate) rest: Rest,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Learners and families; empty for linear models.
+    /// Learners and families; empty if only linear models were requested.
     pub(crate) about: families::About,
 }
 
@@ -322,9 +322,10 @@ pub fn fit_encoded(
         earlier,
     };
     let places = checkpoints.as_deref_mut();
-    let found = match request.family.is_linear() {
-        true => find(encoded, given, places, observer)?,
-        false => families::find(encoded, given, places, observer)?,
+    let encoded = request.family.rows(encoded);
+    let found = match request.family.family.learns() {
+        true => families::find(encoded, given, places, observer)?,
+        false => find(encoded, given, places, observer)?,
     };
     let Found {
         encoded,
@@ -398,7 +399,7 @@ pub fn fit_encoded(
     })
 }
 
-/// Finds a front of models that are linear in the features of these rows.
+/// Finds a front of models that are linear in the features of these rows, or networks of them.
 pub(crate) fn find(
     encoded: Encoded,
     given: Given,
@@ -437,7 +438,10 @@ pub(crate) fn find(
         starts: solved.starts,
         rest,
         diagnostics,
-        about: families::About::default(),
+        about: families::About {
+            info: FamilyInfo::of_network(&request.family),
+            ..families::About::default()
+        },
     })
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn judge(
     let measures = match (matching(problem), asked) {
         (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
-        _ => return Ok(Judged::in_objectives(outcome)),
+        _ => return Ok(Judged::in_objectives(problem, outcome)),
     };
     let train = encoded.part(Part::Train);
     let m = problem.n_objectives();
@@ -169,12 +169,20 @@ pub(crate) fn judge(
     }
     outcome.proofs = Vec::new();
     Ok(Judged {
-        families: vec![Family::Linear; outcome.front.len() + 1],
+        families: vec![family_of(problem); outcome.front.len() + 1],
         outcome,
         info,
         diagnostics,
         measures,
     })
+}
+
+/// The family of models whose scores do not depend on learners.
+fn family_of(problem: &FairProblem) -> Family {
+    match problem.predictor().as_network() {
+        Some(_) => Family::Network,
+        None => Family::Linear,
+    }
 }
 
 /// Evaluates the candidates of a solver, its unmitigated model and the models with moved
@@ -347,7 +355,7 @@ fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Er
 
 impl Judged {
     /// The solver's own front, judged by its objectives.
-    fn in_objectives(outcome: Outcome) -> Self {
+    fn in_objectives(problem: &FairProblem, outcome: Outcome) -> Self {
         let points = outcome.front.len();
         Self {
             info: JudgedInfo {
@@ -360,7 +368,7 @@ impl Judged {
                 in_measures: None,
                 on_test: None,
             },
-            families: vec![Family::Linear; points + 1],
+            families: vec![family_of(problem); points + 1],
             outcome,
             diagnostics: Vec::new(),
             measures: Vec::new(),

@@ -53,7 +53,7 @@ mod tune;
 mod verify;
 mod warm;
 
-pub use ask::{Ask, SolverName, attribute_texts};
+pub use ask::{Ask, DEFAULT_HIDDEN, SolverName, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
     TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,

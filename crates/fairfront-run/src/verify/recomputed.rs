@@ -56,9 +56,11 @@ impl Recomputed {
             points,
             n_objectives: problem.n_objectives(),
         };
+        let family = info.family.as_ref();
+        let learns = family.is_some_and(|family| family.request.family.learns());
         let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
-            proofs: match left_out(LeftOut::OptimalityProofs) || info.family.is_some() {
+            proofs: match left_out(LeftOut::OptimalityProofs) || learns {
                 true => Ok(Vec::new()),
                 false => prove(problem, &front).map_err(|e| e.to_string()),
             },
