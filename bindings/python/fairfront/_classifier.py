@@ -127,8 +127,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         The size of the uniform sample of all rows that ``partial_fit`` keeps. Cannot be combined with ``window``.
     max_seconds : float, default=None
         The time limit of the fit, which then ends with the front found so far. The time starts when ``fit`` begins to
-        encode the rows, after it has checked and converted its arguments and fitted ``estimator``. Finishing takes up to 2 seconds more, plus
-        one pass over the rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
+        encode the rows, after it has checked and converted its arguments and fitted ``estimator``. Finishing takes up
+        to 2 seconds more, plus one pass over the rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
     random_state : int, RandomState, Generator or None, default=0
         The random seed. The same seed gives the same front for any ``n_jobs``. ``None`` draws a seed at random.
     n_jobs : int, default=None
@@ -145,7 +145,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ----------
     front_ : pandas.DataFrame or dict of ndarray
         The front, one row per model, with objectives and measures on training rows, and on validation and test rows if
-        there are any. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
+        there are any. With ``estimator`` or another ``family`` than ``"linear"``, the column ``family`` names the
+        family of each model. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
         the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
     predictors_ : sequence of FairClassifier
         The models of the front: ``predictors_[0]`` is model 1.

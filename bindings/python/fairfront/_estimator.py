@@ -56,9 +56,10 @@ def indexable_rows(X: Any) -> Any:
     from sklearn.utils import indexable
 
     _check_rows(X)
-    if np.iscomplexobj(X):
+    rows = indexable(X)[0]
+    if getattr(getattr(rows, "dtype", None), "kind", "") == "c":
         raise ValueError("Complex data not supported: X contains complex numbers.")
-    return indexable(X)[0]
+    return rows
 
 
 def _check_rows(X: Any) -> None:
