@@ -76,7 +76,7 @@ class Case:
 # GridSearch has one dimension per group beyond the first, so more groups need more models.
 CASES = {
     "adult-sex": Case("Adult by sex", "adult:sex", ("income", ">50K", "sex")),
-    "adult-race": Case("Adult by race, five groups", "adult:race", ("income", ">50K", "race"), grid=100),
+    "adult-race": Case("Adult by race, five groups", "adult:race", ("income", ">50K", "race"), grid=500),
     "compas-race": Case(
         "COMPAS by race, equal opportunity",
         "compas:race",

@@ -304,15 +304,16 @@ def test_show_prints_the_same(run):
     params = [f"params.{feature}" for feature in [*run.features, "(intercept)"]]
     assert header == [*run.table.columns[:-1], *params]
     number = lambda cell: float(cell) if cell else np.nan
-    shown = np.array([[number(cell) for cell in row] for row in rows])
-    stored = run.table.drop(columns="params").to_numpy(float)
+    assert {row[1] for row in [*rows, unmitigated]} == {"linear"}
+    shown = np.array([[number(cell) for cell in [row[0], *row[2:]]] for row in rows])
+    stored = run.table.drop(columns=["family", "params"]).to_numpy(float)
     np.testing.assert_array_equal(shown, np.hstack([stored, np.stack(run.table["params"])]))
     # The last row is the unmitigated model.
     expected = run.info["unmitigated"]
-    values = [expected["values"].get(name) for name in run.table.columns[1:-1]]
+    values = [expected["values"].get(name) for name in run.table.columns[2:-1]]
     values = [np.nan if v is None else v for v in [*values, *expected["params"]]]
     assert unmitigated[0] == "unmitigated"
-    np.testing.assert_array_equal([number(cell) for cell in unmitigated[1:]], values)
+    np.testing.assert_array_equal([number(cell) for cell in unmitigated[2:]], values)
 
 
 def test_threads_change_nothing(run, tmp_path):

@@ -42,6 +42,15 @@ def adult(fairfront, data, tmp_path_factory):
     return Report(fairfront, folder, "adult:sex", "--solver", "trace", "--models", 60)
 
 
+@pytest.fixture(scope="module")
+def families(fairfront, tmp_path_factory):
+    """Linear models and models from boosted trees on one front."""
+    folder = tmp_path_factory.mktemp("families") / "run"
+    report = Report(fairfront, folder, "demo(rows=2000)", "--family", "auto")
+    assert set(report.table["family"]) == {"linear", "trees"}
+    return report
+
+
 def sentence(price):
     """As the page writes it: a sentence of its own."""
     text = price["sentence"]
@@ -451,6 +460,27 @@ def test_downloads_match_files_of_the_command(demo, browser, tmp_path):
         it.requests = it.requests[:1]
 
 
+def test_models_of_every_family_are_downloaded_exactly(families, browser, tmp_path):
+    for family, models in families.table.groupby("family"):
+        model_id = models.index[-1]
+        with Opened(browser, families.path, f"#model-id={model_id}") as it:
+            with it.page.expect_download() as got:
+                it.page.click("#download-model")
+            got.value.save_as(tmp_path / f"page-{family}.json")
+        own = tmp_path / f"own-{family}.json"
+        families.fairfront("select", families.folder, "--model-id", model_id, "--model", own)
+        assert (tmp_path / f"page-{family}.json").read_bytes() == own.read_bytes()
+        assert ("learned" in json.loads(own.read_text())["encoding"]) == (family == "trees")
+    with Opened(browser, families.path) as it:
+        with it.page.expect_download() as got:
+            it.page.click("#download-front")
+        got.value.save_as(tmp_path / "front.csv")
+    text = (tmp_path / "front.csv").read_bytes()
+    assert text == families.fairfront("show", families.folder, "--csv")
+    rows = list(csv.DictReader(text.decode().splitlines()))
+    assert [row["family"] for row in rows[:-1]] == list(families.table["family"])
+
+
 def test_small_numbers_are_downloaded_exactly(adult, browser, tmp_path):
     """Certificates and covariances go down to 1e-12."""
     with Opened(browser, adult.path) as it:
@@ -501,6 +531,153 @@ def altered(report, path, change):
     text = json.dumps(data).replace("<", "\\u003c")
     path.write_text(before + start + text + end + after)
     return path
+
+
+PARITY = "demographic_parity_difference(sex)"
+
+
+def with_overlays(report, path, error=0.05, half=0.01):
+    """The report with a bound at this error rate for every difference, a line and a mark."""
+
+    def line(error, band):
+        ends = [(error, 0.0), (error, 0.5)]
+        near = {"low": -half, "high": half} if band else {}
+        return [
+            {"values": [e, x]} | {name: [e + d, x + d] for name, d in near.items()} for e, x in ends
+        ]
+
+    def change(data):
+        common = {"split": "test", "measures": ["error_rate", PARITY]}
+        score = {"kind": "score", "label": "scores", "split": "test", "measures": ["accuracy", PARITY]}
+        data["run"]["overlays"] = [
+            common | {"kind": "bound", "label": "<b>bound</b>", "points": line(error, True)},
+            common | {"kind": "by-group", "label": "by group", "points": line(0.2, False)},
+            score | {"points": [{"values": [0.7, 0.25], "name": "<i>my</i> score"}]},
+        ]
+
+    return altered(report, path, change)
+
+
+def test_families_have_their_own_markers(families, demo, browser):
+    with Opened(browser, families.path) as it:
+        names = it.page.locator("figcaption .family").all_inner_texts()
+        assert names == ["linear models", "models from boosted trees"]
+        shapes = it.page.locator("figcaption .family path").evaluate_all(
+            "all => all.map(e => e.getAttribute('d'))"
+        )
+        assert len(set(shapes)) == 2
+        assert it.page.locator("#views > .legend li").all_inner_texts() == names
+        shown = {"linear": "linear", "trees": "boosted trees"}
+        for row in it.page.locator("#models tbody tr").all():
+            model_id = int(row.get_attribute("data-model-id"))
+            assert row.locator(".family").inner_text() == shown[families.table["family"][model_id]]
+        counts = families.table["family"].value_counts()
+        stated = f"linear models: {counts['linear']}; models from boosted trees: {counts['trees']}"
+        assert stated in it.page.inner_text("#provenance")
+    # Nothing is said about families if all models are linear.
+    with Opened(browser, demo.path) as it:
+        assert it.page.locator(".family:visible, #looks").count() == 0
+        assert "A linear model (" in it.page.inner_text("#detail .card")
+
+
+def test_the_card_lists_the_coefficients_of_its_kind(families, browser):
+    learned = families.info["family"]["features"]
+    by_family = families.table.groupby("family")
+    with Opened(browser, families.path, f"#model-id={by_family.get_group('trees').index[0]}") as it:
+        assert it.page.inner_text(".choice .family") == "A model from boosted trees."
+        assert "A model from boosted trees (fairfront" in it.page.inner_text("#detail .card")
+        names = it.page.locator(".weights th[scope=row]").all_inner_texts()
+        assert len(names) == len(learned) + 1 and "probability of approved = yes" in names
+        assert "what the columns say about sex=Female" in names
+        # The unmitigated model is linear, so that no coefficient can be compared.
+        assert families.info["unmitigated"].get("family") is None
+        assert it.page.locator(".weights thead th").all_inner_texts() == ["quantity", "weight"]
+    with Opened(browser, families.path, f"#model-id={by_family.get_group('linear').index[0]}") as it:
+        it.page.click("#detail >> text=/show all/")
+        names = it.page.locator(".weights th[scope=row]").all_inner_texts()
+        assert len(names) == len(families.info["features"]) - len(learned) + 1
+        assert not [name for name in names if "trees" in name or "probability" in name]
+        assert "A linear model (" in it.page.inner_text("#detail .card")
+
+
+def test_learners_are_described(families, browser, tmp_path):
+    def change(data):
+        for learner in data["run"]["learners"]:
+            for column in learner["inputs"]:
+                column["permutation"] = column["gain"] / 10
+
+    with Opened(browser, altered(families, tmp_path / "page.html", change)) as it:
+        cards = it.page.locator("#looks .learner")
+        learners = families.info["learners"]
+        assert cards.count() == len(learners) == 3
+        for card, learner in zip(cards.all(), learners, strict=True):
+            text = card.inner_text()
+            assert f"Predicts {learner['predicts']}" in text
+            assert f"boosted trees, {learner['trees']} trees" in text
+            assert f"{learner['rows']:,}" in text and f"log loss {learner['log_loss']:.4f}" in text
+            assert f"AUC {learner['auc']:.3f}" in text
+            best = max(learner["inputs"], key=lambda column: column["gain"])
+            cells = card.locator("tbody tr").first.locator("th, .number").all_inner_texts()
+            assert cells[:2] == [best["name"], f"{100 * best['gain']:.1f}%"]
+            assert float(cells[2]) == pytest.approx(best["gain"] / 10, rel=1e-3)
+            card.locator("text=/show all/").click()
+            assert card.locator("tbody tr").count() == len(learner["inputs"])
+        assert "how much the columns say about the group" in it.page.inner_text("#uses-groups")
+
+    def outcome_only(data):
+        data["run"]["learners"] = data["run"]["learners"][:1]
+
+    with Opened(browser, altered(families, tmp_path / "one.html", outcome_only)) as it:
+        assert it.page.locator("#uses-groups").count() == 0
+        assert it.page.locator("#looks .learner").count() == 1
+
+
+def test_overlays_can_be_switched_off(families, browser, tmp_path):
+    path = with_overlays(families, tmp_path / "page.html")
+    with Opened(browser, path) as it:
+        plot = it.page.locator("#front-plot")
+        texts = it.page.locator(".overlays label").all_inner_texts()
+        assert texts[0] == "estimate: <b>bound</b>"
+        assert texts[1].startswith("thresholds by group: uses the sensitive attribute to decide")
+        assert texts[2].startswith("<i>my</i> score: accuracy 70.0%, ")
+        note = it.page.locator(".bound-note")
+        meaning = "If the probabilities are right, no model on these columns does better"
+        assert note.inner_text() == f"{meaning}; the band covers sampling only."
+        boxes = it.page.get_by_role("checkbox")
+        for at in range(3):
+            before = plot.screenshot()
+            boxes.nth(at).focus()
+            it.page.keyboard.press("Space")
+            assert not boxes.nth(at).is_checked()
+            # The box keeps the focus.
+            assert boxes.nth(at).evaluate("e => e === document.activeElement")
+            assert plot.screenshot() != before
+        assert note.is_hidden()
+        boxes.nth(0).check()
+        assert note.is_visible()
+        # Other rows and other measures have no such values.
+        it.page.get_by_label("validation", exact=True).check()
+        assert it.page.locator(".overlays").is_hidden() and note.is_hidden()
+        it.page.get_by_label("test", exact=True).check()
+        assert it.page.locator(".overlays").is_visible()
+        axis = it.page.get_by_label("Horizontal axis", exact=True)
+        axis.select_option("demographic_parity_difference(race)")
+        assert it.page.locator(".overlays").is_hidden()
+
+
+def test_a_model_beyond_the_bound_is_named(families, browser, tmp_path):
+    error = 1 - families.table["test.accuracy"].sort_values()
+    best = error.index[-1]
+    between = (error.iloc[-1] + error[error > error.iloc[-1]].iloc[-1]) / 2
+    tied = error.index[error == error.iloc[-1]]
+    lie = f"Model {best} lies" if len(tied) == 1 else r"(Models|\d+ models) .*lie"
+    for half, expected in (
+        (1e-6, "beyond the estimate on test rows, which shows that the estimated probabilities are not"),
+        (0.2, "beyond the estimate on test rows, but within its band, so sampling can explain this."),
+    ):
+        path = with_overlays(families, tmp_path / f"{half}.html", error=between, half=half)
+        with Opened(browser, path) as it:
+            assert re.search(f"{lie} {expected}", it.page.inner_text(".bound-note"))
 
 
 def test_warnings_are_near_the_top(demo, browser, tmp_path):
@@ -843,12 +1020,13 @@ def shot(name, page, **options):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-def test_it_can_be_read_and_passes_axe(demo, adult, browser, scheme, size):
+def test_it_can_be_read_and_passes_axe(demo, adult, families, browser, tmp_path, scheme, size):
     if not AXE.is_file():
         absent("axe-core is not installed; run npm ci in crates/fairfront-report/web")
     viewport = DESKTOP if size == "desktop" else PHONE
-    for name, report in (("demo", demo), ("adult", adult)):
-        with Opened(browser, report.path, viewport=viewport, color_scheme=scheme) as it:
+    both = with_overlays(families, tmp_path / "page.html")
+    for name, path in (("demo", demo.path), ("adult", adult.path), ("families", both)):
+        with Opened(browser, path, viewport=viewport, color_scheme=scheme) as it:
             it.page.wait_for_timeout(200)
             shot(f"{name}-{scheme}-{size}", it.page)
             shot(f"{name}-{scheme}-{size}-whole", it.page, full_page=True)

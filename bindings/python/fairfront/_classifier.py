@@ -16,8 +16,9 @@ import numpy.typing as npt
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
 from fairfront._dataset import Given, Policy, assemble, read
+from fairfront._estimator import Own, bring, indexable_rows, placeholder
 from fairfront._fairfront import Dataset as _Dataset
-from fairfront._fairfront import Live, check_choice
+from fairfront._fairfront import Live, check_choice, plan_estimators
 from fairfront._fairfront import fit as _fit
 from fairfront._front import front_table
 from fairfront._interrupt import Interrupted
@@ -55,6 +56,16 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         is the intersection of two features. By default, the error rate and the demographic parity of each sensitive
         feature. The solvers ``"trace"`` and ``"eps-fair"`` and the preset ``"paper"`` need covariances, so their
         default is the log loss and the score covariance of each sensitive feature.
+    estimator : classifier, default=None
+        Your own model: any classifier of scikit-learn's kind with ``predict_proba``, also a pipeline. ``fit`` clones it
+        and fits the clones on five folds and on all training rows, to the classes and to the groups; the models of the
+        front combine their out-of-fold probabilities. X is passed on unchanged. Random states that are not set become
+        ``random_state``. By default, fairfront's own ``family`` of models is fitted.
+    sensitive_estimator : classifier, default=None
+        The classifier that estimates the probabilities of the groups. By default, a clone of ``estimator``.
+    prefit : bool, default=False
+        Whether ``estimator`` is already fitted, on other rows than those of ``fit``. It is then used as it is. A
+        fitted ``sensitive_estimator`` is too, if the objectives compare the groups of one feature among all rows.
     solver : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
         The solver. ``"auto"`` chooses it by the objectives.
     n_models : int, default=None
@@ -87,10 +98,12 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Settings of the solver by name, the same as for ``--set`` of the command.
     preset : {"paper"}, default=None
         ``"paper"`` uses the settings of the experiments of Liu and Vicente instead of fairfront's defaults.
-    family : {"linear", "trees", "auto"}, default="linear"
+    family : {"linear", "trees", "auto", "network"}, default="linear"
         The family of models. ``"trees"`` combines probabilities that boosted trees estimate out of fold. ``"auto"``
         fits both families and keeps the models that are nondominated on validation rows, so set
-        ``validation_fraction`` too.
+        ``validation_fraction`` too. ``"network"`` fits neural networks with one hidden layer.
+    hidden : int, default=None
+        The number of hidden units of networks, from 1 to 1,024; by default 16. Only for ``family="network"``.
     validation_fraction : float, default=0.0
         The share of the rows, drawn with ``random_state``, that do not train models but help to choose them. By
         default, all rows train models, and models are chosen on the same rows.
@@ -114,13 +127,13 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         The size of the uniform sample of all rows that ``partial_fit`` keeps. Cannot be combined with ``window``.
     max_seconds : float, default=None
         The time limit of the fit, which then ends with the front found so far. The time starts when ``fit`` begins to
-        encode the rows, after it has checked and converted its arguments. Finishing takes up to 2 seconds more, plus
-        one pass over the rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
+        encode the rows, after it has checked and converted its arguments and fitted ``estimator``. Finishing takes up
+        to 2 seconds more, plus one pass over the rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
     random_state : int, RandomState, Generator or None, default=0
         The random seed. The same seed gives the same front for any ``n_jobs``. ``None`` draws a seed at random.
     n_jobs : int, default=None
         The number of threads; -1 uses all cores that are available to the process. By default, all of them too, or
-        ``OMP_NUM_THREADS`` if that is smaller.
+        ``OMP_NUM_THREADS`` if that is smaller. Also the number of processes that fit ``estimator``, by default one.
     progress : bool or callable, default=None
         ``True`` draws a progress bar (with tqdm). A function is called at intervals with a dict (``round``, ``share``,
         ``n_models``, ``hypervolume``, ``seconds``) and ends the fit by returning a true value.
@@ -132,7 +145,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ----------
     front_ : pandas.DataFrame or dict of ndarray
         The front, one row per model, with objectives and measures on training rows, and on validation and test rows if
-        there are any. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
+        there are any. With ``estimator`` or another ``family`` than ``"linear"``, the column ``family`` names the
+        family of each model. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
         the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
     predictors_ : sequence of FairClassifier
         The models of the front: ``predictors_[0]`` is model 1.
@@ -150,6 +164,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         The warnings and notes of the fit.
     run_info_ : dict
         The content of the command's ``run.json``: the solver and its settings, optimality proofs, counts and times.
+    learners_ : list of dict
+        The learners whose probabilities the models combine: ``predicts``, ``kind``, ``classes``, ``rows``, and the
+        ``log_loss`` and ``auc`` of the out-of-fold probabilities. Empty for linear models.
     calibration_ : dict
         The slope and the intercept that turn the score of the positive class into its log odds.
     probability_threshold_ : float
@@ -192,6 +209,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self,
         objectives: Sequence[Any] | None = None,
         *,
+        estimator: Any = None,
+        sensitive_estimator: Any = None,
+        prefit: bool = False,
         solver: str = "auto",
         n_models: int | None = None,
         require: str | Sequence[str] | None = None,
@@ -205,6 +225,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         settings: dict[str, Any] | None = None,
         preset: str | None = None,
         family: str = "linear",
+        hidden: int | None = None,
         validation_fraction: float = 0.0,
         missing: str = "keep",
         missing_sensitive: str = "error",
@@ -220,6 +241,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         pos_label: Any = None,
     ) -> None:
         self.objectives = objectives
+        self.estimator = estimator
+        self.sensitive_estimator = sensitive_estimator
+        self.prefit = prefit
         self.solver = solver
         self.n_models = n_models
         self.require = require
@@ -233,6 +257,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.settings = settings
         self.preset = preset
         self.family = family
+        self.hidden = hidden
         self.validation_fraction = validation_fraction
         self.missing = missing
         self.missing_sensitive = missing_sensitive
@@ -285,7 +310,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         policy, asked = self._policy(number), self._asked(number)
         check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
         looks: Looks | None = None
-        if _columns.is_path(X):
+        said: list[tuple[bool, str]] = []
+        if self._has_estimator():
+            dataset, looks, said = self._bring(X, y, sensitive_features, sample_weight, policy, asked, n_threads)
+        elif _columns.is_path(X):
             dataset = read(X, y, sensitive_features, sample_weight, self.pos_label, policy, n_threads)
         else:
             given = self._assemble(X, y, sensitive_features, sample_weight, policy)
@@ -293,13 +321,43 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
         if not dataset.attributes:
             warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
-        self._warn(dataset.messages)
+        self._warn(said + dataset.messages)
         with Progress(self.progress, type(self).__name__) as progress:
             run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
             progress.stopped = run.stop == "stopped"
         self._live = None
-        self._take(run, looks or Looks.of_files(dataset, run), stopped, dataset.messages)
+        self._take(run, looks or Looks.of_files(dataset, run), stopped, said + dataset.messages)
         return self
+
+    def _has_estimator(self) -> bool:
+        """Whether the user's own estimator is used; rejects parameters that contradict it."""
+        if self.estimator is None:
+            # Estimators may have no truth value.
+            is_set = {"sensitive_estimator": self.sensitive_estimator is not None, "prefit": self.prefit}
+            for name in is_set:
+                if is_set[name]:
+                    raise ValueError(f"{name} is set, but estimator is not; set estimator, or remove {name}")
+            return False
+        for name, default in (("family", "linear"), ("missing", "keep"), ("pool_rare", 0)):
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} has no effect on your own estimator; remove {name} or estimator"
+                )
+        return True
+
+    def _bring(
+        self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, asked: dict[str, Any], n_threads: int
+    ) -> tuple[_Dataset, Looks, list[tuple[bool, str]]]:
+        """Rows that consist of the probabilities of the user's own estimators; ``asked`` gets their roles."""
+        own = Own(self.estimator, self.sensitive_estimator, bool(self.prefit))
+        X = indexable_rows(X)
+        given = self._assemble(placeholder(X), y, sensitive, weight, policy)
+        rows = _Dataset.of(given.parts, policy.settings(), n_threads)
+        plan = plan_estimators(rows, asked, n_threads)
+        brought = bring(X, given, plan, own, policy.seed, self.n_jobs)
+        asked.update(family="trees", brought=brought.roles)
+        dataset = _Dataset.of({**given.parts, "features": brought.features.columns}, policy.settings(), n_threads)
+        return dataset, brought.looks(given, X), [(True, message) for message in brought.messages]
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -334,6 +392,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             If no model of the new front meets ``require``; the rows are kept nevertheless. Also if the solver cannot
             fit the batch, which then changes nothing.
         """
+        if self._has_estimator():
+            raise ValueError("estimator: partial_fit cannot update your own estimator; use fit, or remove estimator")
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)
         check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
@@ -433,6 +493,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "penalty": _penalty(self.penalty),
             "preset": self.preset,
             "family": self.family,
+            "hidden": None if self.hidden is None else whole("hidden", self.hidden, 1),
             "brought": None,
             "seed": number,
         }
@@ -462,7 +523,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self._become(looks)
         self._run = run
         self.objectives_ = run.objectives
-        self.messages_ = [message for _, message in run.messages]
+        # Those that the run does not contain are about the user's own estimator.
+        own = [note for note in said if note not in run.messages]
+        self.messages_ = [message for _, message in [*own, *run.messages]]
         self.stop_reason_ = run.stop
         self.front_ = front_table(run)
         self.unmitigated_ = run.unmitigated()
@@ -609,6 +672,11 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self._check_fitted()
         return Predictors(self)
 
+    @property
+    def learners_(self) -> list[dict[str, Any]]:
+        """The learners whose probabilities the models combine, with their log loss and AUC out of fold."""
+        return list(self.run_info_.get("learners", []))
+
     def report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the interactive report of the front: one HTML file for any browser.
 
@@ -723,6 +791,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing != "error"
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         return tags
 
 

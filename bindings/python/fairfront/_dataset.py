@@ -88,7 +88,7 @@ def assemble(
     Parameters
     ----------
     X, y, sensitive_features, sample_weight
-        The arguments of ``fit``.
+        The arguments of ``fit``; X may also be columns that are already converted.
     who : str
         The name of the caller, for messages.
     policy : Policy
@@ -105,7 +105,7 @@ def assemble(
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
-    features = _columns.features(X, who)
+    features = X if isinstance(X, _columns.Features) else _columns.features(X, who)
     if looks is not None:
         looks.align(features, who)
         classes = looks.classes, looks.positive
@@ -139,23 +139,23 @@ def assemble(
                 f"Sensitive feature {feature.name!r} has only one group, {feature.groups}; pass a "
                 "feature with at least two groups."
             )
-        groups_column = (_free(feature.name, "sensitive", taken), feature.codes, feature.groups)
+        groups_column = (free_name(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
     # Batches of a stream may have different types; their target has one name.
-    target_name = _free(_target_name(y) if classes is None else "y", "target", taken)
+    target_name = free_name(_target_name(y) if classes is None else "y", "target", taken)
     parts = {
         "source": "X",
         "features": features.columns,
         "target": (target_name, _labels.codes(target, negative, positive), list(categories)),
         "positive": categories[1],
         "sensitive": roles,
-        "weight": None if weights is None else (_free("sample_weight", "weight", taken), weights),
+        "weight": None if weights is None else (free_name("sample_weight", "weight", taken), weights),
         "objectives": [objective for objective in objectives if isinstance(objective, str)],
     }
     return Given(parts, features, found, positive, len(groups))
 
 
-def _free(name: str, role: str, taken: set[str]) -> str:
+def free_name(name: str, role: str, taken: set[str]) -> str:
     """A name that is not taken by another column."""
     free, number = name, 1
     while free in taken:

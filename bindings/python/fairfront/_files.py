@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairfront._estimator import EstimatorLooks
 from fairfront._fairfront import Run, write_file
 from fairfront._predict import Looks
 
@@ -31,7 +32,8 @@ def write_text(path: str | os.PathLike[str], content: str, *, force: bool) -> No
 
 def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: bool) -> None:
     """Write the run of an estimator, and the description that ``load`` needs."""
-    params = {name: value for name, value in front.get_params(deep=False).items() if name != "progress"}
+    left_out = {"progress", "estimator", "sensitive_estimator"}
+    params = {name: value for name, value in front.get_params(deep=False).items() if name not in left_out}
     for name, value in params.items():
         try:
             json.dumps(value)
@@ -52,6 +54,7 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
         "n_features": looks.n_features,
         "feature_names": None if looks.names is None else list(looks.names),
         "by_name": looks.by_name,
+        "needs_estimators": isinstance(looks, EstimatorLooks),
     }
     front._run.write(os.fspath(folder), force, json.dumps(estimator, indent=2) + "\n")
 
@@ -66,7 +69,8 @@ def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> Fai
         said = _checked(json.loads(run.estimator), os.path.join(folder, ESTIMATOR))
         front, classes, names = kind(**said["params"]), np.asarray(said["classes"]), said["feature_names"]
         names = None if names is None else np.asarray(names, dtype=object)
-        looks = Looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])
+        kind_of_looks = EstimatorLooks if said.get("needs_estimators") else Looks
+        looks = kind_of_looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])
     try:
         front._take(run, looks, said=run.messages)
     except ValueError:

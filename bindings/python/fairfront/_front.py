@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fairfront._fairfront import Run
 
 
-class FrontDict(dict[str, npt.NDArray[np.float64]]):
+class FrontDict(dict[str, npt.NDArray[Any]]):
     """The columns of a front if pandas is not installed: arrays by name, with one value per model."""
 
     def to_arrow(self) -> Any:
@@ -41,7 +41,9 @@ class FrontDict(dict[str, npt.NDArray[np.float64]]):
 
 def front_table(run: Run) -> Any:
     """The front as a pandas frame, or as a dict of arrays if pandas is not installed."""
-    columns = run.columns()
+    columns: dict[str, npt.NDArray[Any]] = {**run.columns()}
+    if run.families is not None:
+        columns = {"family": np.asarray(run.families, dtype=object), **columns}
     try:
         from pandas import RangeIndex
 

@@ -191,6 +191,14 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     def _jobs(self) -> int | None:
         return None if self.front is None else self.front.n_jobs
 
+    def _check_exportable(self) -> None:
+        self._check_fitted()
+        if not self._looks.can_be_exported:
+            raise ValueError(
+                "the model needs the probabilities of your estimator, which no file of fairfront contains; pickle the"
+                f" {type(self).__name__} instead"
+            )
+
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, force: bool = True) -> bytes:
         """Export the model as an ONNX graph, from raw columns to decisions.
 
@@ -227,7 +235,7 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         """
         from fairfront._files import write_bytes
 
-        self._check_fitted()
+        self._check_exportable()
         exported = self._run.export(self.model_id_, type(self).__name__, format)
         if path is not None:
             write_bytes(path, exported, force=force)
@@ -241,7 +249,7 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         str
             The content of the model file.
         """
-        self._check_fitted()
+        self._check_exportable()
         certificate = self.certificate_ and json.dumps(self.certificate_)
         return self._run.model(self.model_id_, type(self).__name__, certificate)
 
@@ -267,6 +275,5 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         tags = super().__sklearn_tags__()
         front = FairFrontClassifier() if self.front is None else self.front
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = front.missing != "error"
+        tags.input_tags = front.__sklearn_tags__().input_tags
         return tags

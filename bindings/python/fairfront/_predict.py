@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ class Looks:
     names: npt.NDArray[Any] | None
     #: Whether columns are found by name among others, as for files.
     by_name: bool = False
+    #: Whether rows of files can be scored, and whether models work without this package.
+    reads_files: ClassVar[bool] = True
+    can_be_exported: ClassVar[bool] = True
 
     @classmethod
     def of_run(cls, run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
@@ -42,6 +45,10 @@ class Looks:
         others = [value for value in dataset.target_values if value != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
         return cls.of_run(run, np.sort(np.asarray([negative, positive])), positive)
+
+    def features(self, X: Any, estimator: str) -> _columns.Features:
+        """The columns of X that models read."""
+        return _columns.features(X, estimator)
 
     def align(self, features: _columns.Features, estimator: str) -> None:
         """Reject other columns than these, and rename columns if only one side has names."""
@@ -118,9 +125,9 @@ class Decides:
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """The scores of the positive class."""
         model_id = self._in_use()
-        if _columns.is_path(X):
+        if self._looks.reads_files and _columns.is_path(X):
             return self._run.scores_of_files(_columns.paths(X), model_id, threads(self._jobs()))
-        features = _columns.features(X, type(self).__name__)
+        features = self._looks.features(X, type(self).__name__)
         self._looks.align(features, type(self).__name__)
         return self._run.scores(features.columns, model_id, threads(self._jobs()))
 

@@ -27,6 +27,7 @@ pub(crate) struct Asked<'py> {
     penalty: Option<f64>,
     preset: Option<String>,
     family: String,
+    hidden: Option<usize>,
     /// Columns with probabilities of the user's own estimators, as JSON of [`Brought`].
     brought: Option<String>,
     seed: u64,
@@ -63,6 +64,7 @@ impl Asked<'_> {
                 brought: self.brought()?,
                 ..FamilyRequest::default()
             },
+            hidden: self.hidden,
             seed: self.seed,
         };
         let attributes: Vec<String> = attributes.iter().map(|name| text_of(name)).collect();

@@ -17,6 +17,7 @@ mod fit;
 mod indicator;
 mod live;
 mod objective;
+mod plan;
 mod problem;
 mod run;
 mod solver;
@@ -45,6 +46,8 @@ mod _fairfront {
     use crate::live::PyLive;
     #[pymodule_export]
     use crate::objective::PyRows;
+    #[pymodule_export]
+    use crate::plan::plan_estimators;
     #[pymodule_export]
     use crate::problem::{PyBatch, PyProblem};
     #[pymodule_export]

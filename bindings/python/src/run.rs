@@ -153,6 +153,15 @@ impl PyRun {
         Ok(columns)
     }
 
+    /// The family of each model; `None` if only linear models were fitted.
+    #[getter]
+    fn families(&self) -> Option<Vec<&'static str>> {
+        let front = &self.run.front;
+        let family = |i| front.family(i).name();
+        let has_families = self.run.info.family.is_some();
+        has_families.then(|| (0..front.len()).map(family).collect())
+    }
+
     /// The same values for the unmitigated model.
     fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);

@@ -50,10 +50,10 @@ fn parameter(name: Name) -> Option<&'static str> {
         "split" => "validation_fraction",
         "target" => "y",
         "weight" => "sample_weight",
-        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "min_group"
-        | "missing" | "missing_sensitive" | "penalty" | "polish" | "pool_groups"
-        | "pool_rare" | "preset" | "require" | "reservoir" | "solver" | "weights"
-        | "window") => same,
+        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
+        | "min_group" | "missing" | "missing_sensitive" | "penalty" | "polish"
+        | "pool_groups" | "pool_rare" | "preset" | "require" | "reservoir" | "solver"
+        | "weights" | "window") => same,
         _ => return None,
     })
 }

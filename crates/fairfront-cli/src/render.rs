@@ -1,6 +1,7 @@
 //! Text output for the terminal.
 
 mod comparison;
+mod family;
 mod front;
 mod plot;
 mod prediction;

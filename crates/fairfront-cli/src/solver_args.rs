@@ -56,8 +56,8 @@ pub(crate) struct SolverArgs {
     )]
     pub(crate) penalty: Option<PenaltyValue>,
     /// Family of models: linear, trees (combinations of probabilities that boosted trees estimate),
-    /// or auto, which fits both and keeps the models that are nondominated on validation rows
-    /// [default: linear]
+    /// auto, which fits both and keeps the models that are nondominated on validation rows, or
+    /// network (neural networks with one hidden layer) [default: linear]
     #[arg(
         long,
         value_name = "FAMILY",
@@ -66,6 +66,9 @@ pub(crate) struct SolverArgs {
         help_heading = "Models"
     )]
     pub(crate) family: Option<FamilyName>,
+    /// Number of hidden units of networks, from 1 to 1024 [default: 16]
+    #[arg(long, value_name = "N", help_heading = "Models")]
+    pub(crate) hidden: Option<usize>,
     /// Column with the probabilities of another model: fit the front around that model, with trees
     /// for the sensitive columns
     #[arg(long, value_name = "COLUMN", help_heading = "Models")]
@@ -93,6 +96,7 @@ impl SolverArgs {
             front_in: self.front_in.or(other.front_in),
             penalty: self.penalty.clone().or(other.penalty),
             family: self.family.or(other.family),
+            hidden: self.hidden.or(other.hidden),
             score: self.score.clone().or(other.score),
             out_of_fold: self.out_of_fold || other.out_of_fold,
         }
@@ -126,6 +130,7 @@ impl SolverArgs {
                 None => None,
             },
             family: self.family(spec)?,
+            hidden: self.hidden,
             seed: spec.seed,
         })
     }
@@ -157,14 +162,14 @@ impl SolverArgs {
             family,
             brought: Brought {
                 outcome: self.score.clone(),
-                groups: Vec::new(),
+                ..Brought::default()
             },
             // Learners are blind to groups; thresholds by group are shown separately.
-            ignored: match spec.use_sensitive {
+            ignored: match spec.use_sensitive && family.learns() {
                 true => sensitive.collect(),
                 false => Vec::new(),
             },
-            by_group: spec.use_sensitive && family != FamilyName::Linear,
+            by_group: spec.use_sensitive && family.learns(),
             ..FamilyRequest::default()
         })
     }
@@ -227,6 +232,7 @@ impl From<FitConfig> for SolverArgs {
             front_in: config.front_in,
             penalty: config.penalty,
             family: config.family,
+            hidden: config.hidden,
             score: config.score,
             out_of_fold: config.out_of_fold,
         }

@@ -177,6 +177,7 @@ pub(crate) struct FitConfig {
     pub(crate) best: Option<String>,
     pub(crate) penalty: Option<PenaltyValue>,
     pub(crate) family: Option<FamilyName>,
+    pub(crate) hidden: Option<usize>,
     pub(crate) score: Option<String>,
     pub(crate) out_of_fold: bool,
     pub(crate) max_seconds: Option<f64>,

@@ -74,13 +74,12 @@ pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
 
 impl Encoding {
     /// Whether this encoding equals `other` or has only more categories: the same columns in the same
-    /// order, each starting with all categories of `other`. Groups do not matter.
+    /// order, each starting with all categories of `other`. Groups and hidden units do not matter.
     pub fn extends(&self, other: &Self) -> bool {
         let longer = |(own, other): (&CategoricalRule, &CategoricalRule)| {
             own.column == other.column && own.categories.starts_with(&other.categories)
         };
-        self.hidden == other.hidden
-            && self.numeric == other.numeric
+        self.numeric == other.numeric
             && self.categorical.len() == other.categorical.len()
             && self.categorical.iter().zip(&other.categorical).all(longer)
     }

@@ -25,7 +25,7 @@ pub enum RowRole {
     Calibration,
     /// The models of the front.
     Membership,
-    /// The models of a front with several families, or with thresholds that were swept.
+    /// How families of models compare: the advantage of models that were fitted on training rows.
     Families,
     /// The order in which models are tested, and the rules that choose among them.
     Order,

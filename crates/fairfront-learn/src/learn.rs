@@ -19,6 +19,8 @@ pub struct Wanted {
     pub outcome: Option<ProbabilityColumn>,
     /// Probabilities of groups that columns hold, instead of boosted trees.
     pub groups: Vec<GroupColumns>,
+    /// Whether an estimator of the user computes these columns; features are named after it.
+    pub from_estimator: bool,
     /// Inputs that trees do not read, by name.
     pub ignored: Vec<String>,
     /// Settings of the trees.
@@ -178,7 +180,10 @@ pub fn learn(
             probabilities.push(found);
         }
     }
-    learned.name_features(wanted.outcome.is_some());
+    learned.name_features(match wanted.from_estimator {
+        true => "estimator",
+        false => "score",
+    });
     let values = learned.combined(&eta, &probabilities);
     learned.scale(&values, &work.weights);
     let values = learned.combined(&eta, &probabilities);
@@ -281,12 +286,12 @@ impl Work<'_> {
 }
 
 impl Learned {
-    /// One feature for the outcome, and one for each compared group except the reference.
-    fn name_features(&mut self, has_score: bool) {
+    /// One feature for the outcome, and one for each compared group except the reference. `columns`
+    /// names the origin of columns with probabilities.
+    fn name_features(&mut self, columns: &'static str) {
         let kind = |source: &Source| match source {
             Source::Trees(_) => "trees",
-            Source::Columns(_) if has_score => "score",
-            Source::Columns(_) => "estimator",
+            Source::Columns(_) => columns,
         };
         self.features[0].name = format!("{}: probability", kind(&self.outcome.source));
         for (at, group) in self.groups.iter().enumerate() {

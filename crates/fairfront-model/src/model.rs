@@ -18,9 +18,9 @@ const VERSION: u32 = 1;
 /// Files larger than this are not fairfront models.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A model that is linear in its features, with everything that turns raw columns into these. Features
-/// are encoded columns, or functions of the probabilities of learners such as boosted trees. A model
-/// contains no rows of the data, and reading it executes no code.
+/// A model that is linear in its features or a network of them, with everything that turns raw columns
+/// into these. Features are encoded columns, or functions of the probabilities of learners such as boosted
+/// trees. A model contains no rows of the data, and reading it executes no code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -30,7 +30,8 @@ pub struct Model {
     pub threshold: f64,
     /// Added to every score.
     pub intercept: f64,
-    /// The coefficient of each feature, in the order of the encoding's features.
+    /// The coefficient of each feature, in the order of the encoding's features. For a network, the
+    /// weights of each hidden unit, the weights of its output, and the biases of the hidden units.
     pub coefficients: Ordered<f64>,
     /// The calibration that turns scores into probabilities; files without it have a slope of 1 and an
     /// intercept of 0.
@@ -106,9 +107,12 @@ impl Model {
         Ok(model)
     }
 
-    /// The family of the model: `"trees"` or `"score"` if it combines the probabilities of boosted trees
-    /// or of columns, otherwise `"linear"`.
+    /// The family of the model: `"network"`, or `"trees"` or `"score"` if it combines the probabilities
+    /// of boosted trees or of columns, otherwise `"linear"`.
     pub fn family(&self) -> &'static str {
+        if self.encoding.hidden > 0 {
+            return "network";
+        }
         let coefficient = |at: usize| self.coefficients.0.get(at).map(|(_, value)| *value);
         let learned = used_learners(&self.encoding, coefficient);
         match learned.map(|learned| &learned.outcome.source) {

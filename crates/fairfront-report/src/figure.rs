@@ -295,6 +295,15 @@ impl LineStyle {
             dashes: DASHES[index / 8 % DASHES.len()],
         }
     }
+
+    /// A line with these lengths of dashes and gaps in tenths of a pixel.
+    pub(crate) fn dashed(marker: Marker, dashes: &'static str) -> Self {
+        Self {
+            marker,
+            width: 16.0,
+            dashes: Some(dashes),
+        }
+    }
 }
 
 /// Draws a line of several runs; call it inside a group of [`tenths`].

@@ -23,6 +23,10 @@ pub struct PageData {
     pub measures: Vec<String>,
     /// Objectives and measures of all models.
     pub columns: Vec<PageColumn>,
+    /// The name of each model's family, that of the unmitigated model last; empty if all models are
+    /// linear.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub families: Vec<String>,
     /// Feature names in the order of the parameters, without the intercept.
     pub features: Vec<String>,
     /// Parameters of each model; the intercept comes last.
@@ -226,6 +230,7 @@ mod tests {
                 column("objective.error_rate", &[0.1, 0.25]),
                 column("train.accuracy", &[0.5, 0.5]),
             ],
+            families: Vec::new(),
             features: vec![name.into()],
             params: vec![Numbers(vec![Some(-0.0), Some(3.0)])],
             unmitigated_params: Numbers(vec![Some(0.1), None]),

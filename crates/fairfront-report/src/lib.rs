@@ -51,6 +51,7 @@ mod spread;
 mod svg;
 mod text;
 mod trace;
+mod trail;
 mod volume;
 
 pub use curve::{Curve, Line};
@@ -62,4 +63,5 @@ pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};
 pub use scatter::{Scatter, Scatters};
 pub use side::{Better, Side};
+pub use trail::{Trail, TrailStyle};
 pub use volume::Volume;

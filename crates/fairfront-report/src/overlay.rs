@@ -10,6 +10,7 @@ use crate::panel::{Layer, Panels, REFERENCE};
 use crate::scale::{LARGEST, Scale, grouped, range, rounded};
 use crate::side::Better;
 use crate::text::shorten;
+use crate::trail::{Trail, described};
 
 /// A named set of points in objective space.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,10 +73,15 @@ impl Overlay<'_> {
     ///
     /// The cost is about that of sorting the points once per pair of objectives.
     pub fn to_svg(&self) -> String {
+        self.to_svg_with(&[])
+    }
+
+    /// Like [`to_svg`](Self::to_svg), with lines and marks below the points.
+    pub fn to_svg_with(&self, trails: &[Trail]) -> String {
         let layers: Vec<Layer> = (self.series.iter().enumerate())
             .map(|(i, series)| Layer::new(series, self.axes.len(), Marker::of(i)))
             .collect();
-        let ranges = self.ranges(&layers);
+        let ranges = self.ranges(&layers, trails);
         let reference = self.near_reference(&ranges);
         let axes: Vec<Axis> = (self.axes.iter().zip(&ranges).zip(&reference))
             .map(|((name, range), near)| {
@@ -95,18 +101,22 @@ impl Overlay<'_> {
         let page = Page {
             title: self.title.trim(),
             better: Better::Lower,
-            legend: Legend::new(self.entries(&layers, drawn), panels.width),
+            legend: Legend::new(self.entries(&layers, trails, drawn), panels.width),
             beside: panels.beside,
             width: panels.width,
             height: panels.height + below,
         };
         let (left, top, right) = (page.left(), page.top(), page.right());
-        let mut svg = page.open(
-            &self.name(),
-            &self.describe(&layers, &ranges[..panels.n_shown()], note.as_deref()),
-        );
+        let about = self.describe(&layers, &ranges[..panels.n_shown()], note.as_deref());
+        let about = about + &described(trails.iter());
+        let mut svg = page.open(&self.name(), &about);
         for panel in panels.all(left, top) {
-            panel.draw(&mut svg, &axes, &layers, &reference);
+            panel.draw_axes(&mut svg, &axes);
+            if let Some(y) = panel.y {
+                let draw = |trail: &Trail| trail.draw(&mut svg, panel.frame, &axes, (panel.x, y));
+                trails.iter().for_each(draw);
+            }
+            panel.draw_points(&mut svg, &axes, &layers, &reference);
         }
         if let Some(note) = note {
             let short = shorten(&note, TEXT_SIZE, right - left);
@@ -122,9 +132,13 @@ impl Overlay<'_> {
     }
 
     /// Smallest and largest value of each objective; `None` without points.
-    fn ranges(&self, layers: &[Layer]) -> Vec<Option<(f64, f64)>> {
-        let of = |axis: usize| range(layers.iter().flat_map(|l| &l.points).map(|p| p[axis]));
-        (0..self.axes.len()).map(of).collect()
+    fn ranges(&self, layers: &[Layer], trails: &[Trail]) -> Vec<Option<(f64, f64)>> {
+        let m = self.axes.len();
+        let of = |axis: usize| {
+            let points = layers.iter().flat_map(|l| &l.points).map(|p| p[axis]);
+            range(points.chain(trails.iter().flat_map(|trail| trail.along(m, axis))))
+        };
+        (0..m).map(of).collect()
     }
 
     /// The values of the reference point that are in or near the ranges.
@@ -150,7 +164,7 @@ impl Overlay<'_> {
         ranges.iter().enumerate().map(near).collect()
     }
 
-    fn entries(&self, layers: &[Layer], drawn: bool) -> Vec<Entry> {
+    fn entries(&self, layers: &[Layer], trails: &[Trail], drawn: bool) -> Vec<Entry> {
         let entry = |layer: &Layer| Entry {
             key: match (layer.dense, layers.len()) {
                 (false, _) => Key::Marker(layer.marker),
@@ -161,6 +175,7 @@ impl Overlay<'_> {
             note: layer.count(),
         };
         let mut entries: Vec<Entry> = layers.iter().map(entry).collect();
+        entries.extend(trails.iter().map(Trail::entry));
         if self.reference.is_some() {
             entries.push(Entry {
                 key: if drawn {

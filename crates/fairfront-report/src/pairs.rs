@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
+use crate::figure::{Axis, Frame, GRAY, Ink, draw_markers, named_group, tenths};
 use crate::grid::draw_title;
 use crate::legend::{Entry, Key, Legend};
-use crate::marker::{Position, Shape, merge};
+use crate::marker::{Marker, Position, Shape, merge};
 use crate::overlay::Series;
 use crate::page::Page;
 use crate::panel::{Layer, REFERENCE};
@@ -13,6 +13,7 @@ use crate::ramp::{Bar, STEPS, color, step};
 use crate::scale::{Scale, range, rounded};
 use crate::side::Better;
 use crate::svg::Svg;
+use crate::trail::{Trail, described};
 
 /// Width and height of a frame, in pixels.
 const FRAME: (f64, f64) = (300.0, 270.0);
@@ -57,15 +58,31 @@ impl Pairs<'_> {
     ///
     /// The cost is about that of sorting the points three times.
     pub fn to_svg(&self) -> String {
-        let front = Layer::new(&self.front, 3, crate::marker::Marker::of(0));
+        self.to_svg_with(&[], &[])
+    }
+
+    /// Like [`to_svg`](Self::to_svg), with more series of the front, which differ in the shape of their
+    /// markers, and with lines and marks below the points.
+    pub fn to_svg_with(&self, others: &[Series], trails: &[Trail]) -> String {
+        let first = Marker {
+            color: GRAY,
+            shape: Shape::Dot,
+        };
+        let mut fronts = vec![Layer::new(&self.front, 3, first)];
+        fronts.extend(others.iter().enumerate().map(|(i, series)| {
+            let shape = Marker::of(i + 1).shape;
+            Layer::new(series, 3, Marker { shape, ..first })
+        }));
         let marked = Series {
             name: self.marked_name,
             values: &self.marked,
         };
         let marked = Layer::new(&marked, 3, REFERENCE);
         let axes = [0, 1, 2].map(|i| {
-            let points = front.points.iter().chain(&marked.points);
-            let (low, high) = range(points.map(|p| p[i])).unwrap_or((0.0, 1.0));
+            let layers = fronts.iter().chain([&marked]);
+            let points = layers.flat_map(|layer| &layer.points).map(|p| p[i]);
+            let points = points.chain(trails.iter().flat_map(|trail| trail.along(3, i)));
+            let (low, high) = range(points).unwrap_or((0.0, 1.0));
             Axis {
                 name: self.axes[i],
                 note: "",
@@ -86,12 +103,13 @@ impl Pairs<'_> {
         let page = Page {
             title: self.title.trim(),
             better: Better::Neither,
-            legend: Legend::new(entries(&front, &marked), cell.0 + FRAME.0),
+            legend: Legend::new(entries(&fronts, &marked, trails), cell.0 + FRAME.0),
             beside,
             width: cell.0 + FRAME.0 + after,
             height: 2.0 * cell.1 - GAP,
         };
-        let mut svg = page.open(&self.name(), &self.describe(&front));
+        let about = self.describe(&fronts) + &described(trails.iter());
+        let mut svg = page.open(&self.name(), &about);
         let frame = |i: usize| Frame {
             left: page.left() + (i % 2) as f64 * cell.0,
             top: page.top() + (i / 2) as f64 * cell.1 + ABOVE,
@@ -112,8 +130,13 @@ impl Pairs<'_> {
             let place =
                 |p: &&[f64]| frame.position(axes[x].scale.share(p[x]), axes[y].scale.share(p[y]));
             let share = |p: &&[f64]| axes[third].scale.share(p[third]);
-            draw_points(&mut svg, &front, place, share);
-            if front.points.is_empty() {
+            for trail in trails {
+                trail.draw(&mut svg, frame, &axes, (x, y));
+            }
+            for front in fronts.iter().filter(|front| !front.points.is_empty()) {
+                draw_points(&mut svg, front, place, share);
+            }
+            if fronts.iter().all(|front| front.points.is_empty()) {
                 frame.draw_empty(&mut svg);
             }
             draw_marked(&mut svg, &marked, place);
@@ -130,16 +153,17 @@ impl Pairs<'_> {
     }
 
     /// The description for screen readers.
-    fn describe(&self, front: &Layer) -> String {
+    fn describe(&self, fronts: &[Layer]) -> String {
+        let counts =
+            (fronts.iter()).map(|front| format!("{}, {}", front.shown_name(), front.count()));
         let mut text = format!(
             "A front over three objectives: each pair of them, colored by the third; lower is \
-             better on every axis. {}, {}. Axes:",
-            front.shown_name(),
-            front.count()
+             better on every axis. {}. Axes:",
+            counts.collect::<Vec<String>>().join("; ")
         );
         for (i, name) in self.axes.iter().enumerate() {
             let _ = write!(text, "{} {name}", if i > 0 { ";" } else { "" });
-            if let Some((low, high)) = range(front.points.iter().map(|p| p[i])) {
+            if let Some((low, high)) = range(fronts.iter().flat_map(|f| &f.points).map(|p| p[i])) {
                 let _ = write!(text, " from {} to {}", rounded(low), rounded(high));
             }
         }
@@ -159,15 +183,26 @@ fn draw_points(
     for point in &front.points {
         by_color[step(share(point))].push(place(point));
     }
-    let width = if front.dense { 32.0 } else { 46.0 };
+    // Dots are drawn by the ends of a stroke, other shapes are filled.
+    let shape = front.marker.shape;
+    let width = match (shape, front.dense) {
+        (Shape::Dot, true) => 32.0,
+        (Shape::Dot, false) => 46.0,
+        _ => 8.0,
+    };
+    let size = if front.dense { 17 } else { 24 };
     named_group(svg, Some(front.shown_name()), None);
     tenths(svg);
     for (i, at) in by_color.into_iter().enumerate() {
         let at = merge(at);
         if !at.is_empty() {
-            svg.tag("path")
-                .set("d", &Shape::Dot.path(0, &at)[..])
-                .set("stroke", &color(i)[..])
+            let color = color(i);
+            let path = svg.tag("path").set("d", &shape.path(size, &at)[..]);
+            let path = match shape {
+                Shape::Dot => path,
+                _ => path.set("fill", &color[..]).set("fill-opacity", 0.9),
+            };
+            path.set("stroke", &color[..])
                 .set("stroke-width", width)
                 .set("stroke-linecap", "round")
                 .set("stroke-opacity", 0.85)
@@ -189,12 +224,16 @@ fn draw_marked(svg: &mut Svg, marked: &Layer, place: impl Fn(&&[f64]) -> Positio
     }
 }
 
-fn entries(front: &Layer, marked: &Layer) -> Vec<Entry> {
-    let mut entries = vec![Entry {
-        key: Key::Ramp,
+fn entries(fronts: &[Layer], marked: &Layer, trails: &[Trail]) -> Vec<Entry> {
+    let entry = |front: &Layer| Entry {
+        key: match front.marker.shape {
+            Shape::Dot => Key::Ramp,
+            _ => Key::Marker(front.marker),
+        },
         name: front.shown_name().to_owned(),
         note: front.count(),
-    }];
+    };
+    let mut entries: Vec<Entry> = fronts.iter().map(entry).collect();
     if !marked.points.is_empty() {
         entries.push(Entry {
             key: Key::Marker(REFERENCE),
@@ -202,6 +241,7 @@ fn entries(front: &Layer, marked: &Layer) -> Vec<Entry> {
             note: String::new(),
         });
     }
+    entries.extend(trails.iter().map(Trail::entry));
     entries
 }
 

@@ -191,16 +191,9 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    pub(crate) fn draw(
-        &self,
-        svg: &mut Svg,
-        axes: &[Axis],
-        layers: &[Layer],
-        reference: &[Option<f64>],
-    ) {
+    pub(crate) fn draw_axes(&self, svg: &mut Svg, axes: &[Axis]) {
         let (x, y) = (&axes[self.x], self.y.map(|y| &axes[y]));
         self.frame.draw(svg, x, y);
-        self.draw_points(svg, axes, layers, reference);
     }
 
     /// Draws the points and the reference point inside the axes.

@@ -12,6 +12,7 @@ use crate::panel::{GROUND, Layer, Panel, REFERENCE};
 use crate::scale::{Scale, range, rounded};
 use crate::side::{Better, Side};
 use crate::svg::Svg;
+use crate::trail::{Trail, described};
 
 /// One panel: points with two values each.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +85,13 @@ impl Scatters<'_> {
     ///
     /// The cost is about that of sorting the points of every panel.
     pub fn to_svg(&self) -> String {
-        self.draw(None)
+        self.draw(None, &[])
+    }
+
+    /// Like [`to_svg`](Self::to_svg), with lines and marks below the points of panels, each with the
+    /// index of its panel.
+    pub fn to_svg_with(&self, trails: &[(usize, Trail)]) -> String {
+        self.draw(None, trails)
     }
 
     /// Like [`to_svg`](Self::to_svg), with a front in gray below the points of all panels. All
@@ -112,14 +119,18 @@ impl Scatters<'_> {
     /// # assert_eq!(svg, figure.to_svg_over(&exact));
     /// ```
     pub fn to_svg_over(&self, front: &Series) -> String {
-        self.draw(Some(&Layer::new(front, 2, GROUND)))
+        self.draw(Some(&Layer::new(front, 2, GROUND)), &[])
     }
 
-    fn draw(&self, ground: Option<&Layer>) -> String {
+    fn draw(&self, ground: Option<&Layer>, trails: &[(usize, Trail)]) -> String {
         let names = self.names();
         let better = self.common_direction();
-        let mut drawn: Vec<Drawn> = (self.panels.iter())
-            .map(|panel| Drawn::new(panel, &names, better))
+        let of = |panel: usize| trails.iter().filter(move |(at, _)| *at == panel);
+        let mut drawn: Vec<Drawn> = (self.panels.iter().enumerate())
+            .map(|(i, panel)| {
+                let trails = of(i).map(|(_, trail)| trail).collect();
+                Drawn::new(panel, &names, better, trails)
+            })
             .collect();
         if let Some(ground) = ground {
             share_axes(&mut drawn, ground);
@@ -134,7 +145,8 @@ impl Scatters<'_> {
             width: grid.width(),
             height: grid.height(),
         };
-        let mut svg = page.open(&self.name(), &self.describe(&drawn));
+        let about = self.describe(&drawn) + &described(trails.iter().map(|(_, trail)| trail));
+        let mut svg = page.open(&self.name(), &about);
         for (i, (panel, drawn)) in self.panels.iter().zip(&drawn).enumerate() {
             let frame = grid.frame(i, page.left(), page.top());
             let title = self.panel_title(i, panel);
@@ -200,6 +212,8 @@ impl Scatters<'_> {
                 note: String::new(),
             });
         }
+        let trails = drawn.iter().flat_map(|d| &d.trails);
+        entries.extend(trails.map(|trail| trail.entry()));
         entries
     }
 
@@ -251,10 +265,11 @@ struct Drawn<'a> {
     axes: [Axis<'a>; 2],
     layers: Vec<Layer<'a>>,
     marked: Layer<'a>,
+    trails: Vec<&'a Trail>,
 }
 
 impl<'a> Drawn<'a> {
-    fn new(panel: &'a Scatter<'a>, names: &[&str], common: Better) -> Self {
+    fn new(panel: &'a Scatter<'a>, names: &[&str], common: Better, trails: Vec<&'a Trail>) -> Self {
         let layer = |series: &Series<'a>| {
             let index = names.iter().position(|n| *n == series.name);
             Layer::new(series, 2, Marker::of(index.unwrap_or(0)))
@@ -271,13 +286,14 @@ impl<'a> Drawn<'a> {
                 true => "",
                 false => side.better.note(),
             },
-            scale: scale(at, layers.iter().chain([&marked])),
+            scale: scale(at, layers.iter().chain([&marked]), &trails),
         };
         let axes = [axis(0, &panel.x), axis(1, &panel.y)];
         Self {
             axes,
             layers,
             marked,
+            trails,
         }
     }
 
@@ -292,6 +308,9 @@ impl<'a> Drawn<'a> {
             let [x, y] = [0, 1].map(|i| self.axes[i].scale.share(p[i]));
             frame.position(x, y)
         };
+        for trail in &self.trails {
+            trail.draw(svg, frame, &self.axes, (0, 1));
+        }
         if let Some(ground) = ground {
             let at = merge(ground.points.iter().map(place).collect());
             tenths(svg);
@@ -330,10 +349,11 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// A scale that covers all points of these layers along an axis.
-fn scale<'a>(at: usize, layers: impl Iterator<Item = &'a Layer<'a>>) -> Scale {
-    let points = layers.flat_map(|layer| &layer.points);
-    let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
+/// A scale that covers all points of these layers and trails along an axis.
+fn scale<'a>(at: usize, layers: impl Iterator<Item = &'a Layer<'a>>, trails: &[&Trail]) -> Scale {
+    let points = layers.flat_map(|layer| &layer.points).map(|p| p[at]);
+    let trails = trails.iter().flat_map(|trail| trail.along(2, at));
+    let (low, high) = range(points.chain(trails)).unwrap_or((0.0, 1.0));
     Scale::covering(low, high)
 }
 
@@ -341,7 +361,7 @@ fn scale<'a>(at: usize, layers: impl Iterator<Item = &'a Layer<'a>>) -> Scale {
 fn share_axes(drawn: &mut [Drawn], ground: &Layer) {
     for at in [0, 1] {
         let layers = (drawn.iter()).flat_map(|d| d.layers.iter().chain([&d.marked]));
-        let common = scale(at, layers.chain([ground]));
+        let common = scale(at, layers.chain([ground]), &[]);
         drawn.iter_mut().for_each(|d| d.axes[at].scale = common);
     }
 }

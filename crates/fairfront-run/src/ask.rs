@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{Message, either, say};
+use fairfront_core::{MOST_HIDDEN, Message, either, grouped, say};
 use fairfront_data::{Spec, grammar};
 use fairfront_solve::{AnySolver, EpsFair, Polish, Settings};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{PENALTY, PRESET, SET, SOLVER, TRY};
+use crate::setting::{FAMILY, HIDDEN, PENALTY, PRESET, SET, SOLVER, TRY};
 use crate::{
-    Error, FamilyRequest, FitRequest, FrontIn, ObjectiveCall, PAPER_PENALTY, Penalty, SolverChoice,
-    default_objectives, paper_eps_fair, paper_pf_smg,
+    Error, FamilyName, FamilyRequest, FitRequest, FrontIn, ObjectiveCall, PAPER_PENALTY, Penalty,
+    SolverChoice, default_objectives, paper_eps_fair, paper_pf_smg,
 };
+
+/// The number of hidden units of networks, unless another one is requested.
+pub const DEFAULT_HIDDEN: usize = 16;
 
 /// A solver by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -87,6 +90,9 @@ pub struct Ask {
     /// The families of models to fit.
     #[serde(default, skip_serializing_if = "FamilyRequest::is_linear")]
     pub family: FamilyRequest,
+    /// Number of hidden units, only for networks; `None` for [`DEFAULT_HIDDEN`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<usize>,
     /// Seed of the solver and of the folds of learners.
     pub seed: u64,
 }
@@ -138,10 +144,38 @@ impl Ask {
             penalty,
             loss_alone: false,
             family: FamilyRequest {
+                hidden: self.hidden_units()?,
                 seed: self.seed,
                 ..self.family.clone()
             },
         })
+    }
+}
+
+impl Ask {
+    /// The number of hidden units of networks; 0 for other families.
+    fn hidden_units(&self) -> Result<u32, Error> {
+        match (self.family.family, self.hidden) {
+            (FamilyName::Network, hidden) => {
+                let hidden = hidden.unwrap_or(DEFAULT_HIDDEN);
+                let valid = u32::try_from(hidden).ok();
+                valid
+                    .filter(|n| (1..=MOST_HIDDEN).contains(n))
+                    .ok_or_else(|| {
+                        let most = grouped(MOST_HIDDEN as usize);
+                        Error::usage(say![
+                            HIDDEN.is(hidden),
+                            ": a network has from 1 to {most} hidden units; choose such a number"
+                        ])
+                    })
+            }
+            (_, None) => Ok(0),
+            (_, Some(hidden)) => Err(Error::usage(say![
+                HIDDEN.is(hidden), ": only networks have hidden units";
+                "add ", FAMILY.is("network");
+                "remove it"
+            ])),
+        }
     }
 }
 

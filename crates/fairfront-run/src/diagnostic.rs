@@ -1,7 +1,7 @@
 //! Warnings and notes about a run.
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, Objective, aside, bracketed, grouped, say, with,
+    Counts, Dataset, FairProblem, Objective, aside, bracketed, either, grouped, say, with,
 };
 use fairfront_data::Diagnostic;
 use fairfront_data::setting::{MERGE, SCALE};
@@ -9,7 +9,7 @@ use fairfront_solve::{AnySolver, Outcome, Solver, Suits, Why, already_zero};
 
 use crate::Error;
 use crate::measured::SplitValues;
-use crate::setting::{POLISH, SET, SOLVER};
+use crate::setting::{FAMILY, POLISH, SET, SOLVER};
 
 /// Fails if the solver cannot handle these objectives; otherwise returns warnings.
 pub(crate) fn check_solver(
@@ -27,6 +27,11 @@ pub(crate) fn check_solver(
                 "choose ", SOLVER.is("weighted")
             ]))
         }
+        Suits::Impossible(Why::SeveralMinima) => Err(Error::usage(say![
+            "{name} supports only linear models, because the loss of a network may have several \
+             minima";
+            "choose ", either([SOLVER.is("weighted"), SOLVER.is("pf-smg"), FAMILY.is("linear")])
+        ])),
         Suits::Possible(Why::NotConvex(objectives)) => {
             let warn = |i: &usize| {
                 let objective = &names[*i];

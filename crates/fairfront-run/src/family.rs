@@ -1,7 +1,8 @@
-//! The family of a model: linear in the columns, or in the probabilities of learners.
+//! The family of a model: linear in the columns or in the probabilities of learners, or a network.
 
 use std::fmt;
 
+use fairfront_data::Encoded;
 use fairfront_learn::BoostSettings;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,9 @@ pub struct FamilyRequest {
     /// Settings of boosted trees.
     #[serde(default)]
     pub trees: BoostSettings,
+    /// Number of hidden units of networks; 0 for other families.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden: u32,
     /// Keys the folds of learners.
     #[serde(default)]
     pub seed: u64,
@@ -103,6 +107,11 @@ pub struct FamilyRequest {
     pub by_group: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 /// Columns with out-of-fold probabilities that other models produced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +122,9 @@ pub struct Brought {
     /// Columns with the probabilities of groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<BroughtGroups>,
+    /// Whether an estimator of the user computes these columns, also for rows to be scored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimator: bool,
 }
 
 /// Columns with the probabilities of the groups of an attribute.
@@ -145,11 +157,13 @@ pub enum FamilyName {
     Trees,
     /// Linear models and models from learners, on one front.
     Auto,
+    /// Networks with one hidden layer.
+    Network,
 }
 
 impl FamilyName {
     /// All names.
-    pub const ALL: [Self; 3] = [Self::Linear, Self::Trees, Self::Auto];
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Trees, Self::Auto, Self::Network];
 
     /// The name as a string.
     pub fn name(self) -> &'static str {
@@ -157,7 +171,13 @@ impl FamilyName {
             Self::Linear => "linear",
             Self::Trees => "trees",
             Self::Auto => "auto",
+            Self::Network => "network",
         }
+    }
+
+    /// Whether learners are fitted.
+    pub fn learns(self) -> bool {
+        matches!(self, Self::Trees | Self::Auto)
     }
 
     /// Parses a name.
@@ -171,6 +191,14 @@ impl FamilyRequest {
     pub fn is_linear(&self) -> bool {
         self.family == FamilyName::Linear
     }
+
+    /// Encoded rows for the models of this family; networks have hidden units.
+    pub(crate) fn rows(&self, encoded: Encoded) -> Encoded {
+        match self.family {
+            FamilyName::Network => encoded.with_hidden(self.hidden),
+            _ => encoded,
+        }
+    }
 }
 
 /// The families of a run, as stored in `run.json`.
@@ -179,8 +207,22 @@ pub struct FamilyInfo {
     /// The request.
     #[serde(flatten)]
     pub request: FamilyRequest,
-    /// The features of the learners.
+    /// The features of the learners; empty for networks.
     pub features: Vec<String>,
+    /// Whether the models of learners come from a sweep over one weight and all thresholds, rather
+    /// than from the solver.
+    #[serde(default)]
+    pub swept: bool,
+}
+
+impl FamilyInfo {
+    /// The family of a fit whose models are networks, if they are.
+    pub(crate) fn of_network(request: &FamilyRequest) -> Option<Self> {
+        (request.family == FamilyName::Network).then(|| Self {
+            request: request.clone(),
+            features: Vec::new(),
+        })
+    }
 }
 
 /// The number of models of each family, in the order of [`Family::ALL`], without families that have
@@ -204,6 +246,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_networks_store_hidden_units() {
+        let linear = serde_json::to_string(&FamilyRequest::default()).unwrap();
+        assert!(!linear.contains("hidden"), "{linear}");
+        let network = FamilyRequest {
+            family: FamilyName::Network,
+            hidden: 3,
+            ..FamilyRequest::default()
+        };
+        let json = serde_json::to_string(&network).unwrap();
+        assert!(json.contains(r#""family":"network""#), "{json}");
+        assert!(json.contains(r#""hidden":3"#), "{json}");
+        assert_eq!(
+            serde_json::from_str::<FamilyRequest>(&json).unwrap(),
+            network
+        );
+    }
+
+    #[test]
     fn names_are_those_of_serde() {
         for family in Family::ALL {
             let json = serde_json::to_string(&family).unwrap();
@@ -211,5 +271,10 @@ mod tests {
             assert_eq!(Family::parse(family.name()), Some(family));
         }
         assert_eq!(Family::parse("Linear"), None);
+        for name in FamilyName::ALL {
+            let json = serde_json::to_string(&name).unwrap();
+            assert_eq!(json, format!("\"{}\"", name.name()));
+            assert_eq!(FamilyName::parse(name.name()), Some(name));
+        }
     }
 }

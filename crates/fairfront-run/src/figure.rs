@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
 use fairfront_model::write_file;
-use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
+use fairfront_report::{
+    Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side, Trail,
+};
 
 use crate::folder::FIGURES;
 use crate::meaning::{Unit, kind};
 use crate::place::recover;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
-/// The front in legends.
+mod next_to_models;
+
+/// The front in legends, if all models are linear.
 const FRONT: &str = "models of the front";
 /// The unmitigated model in legends.
 const UNMITIGATED: &str = "unmitigated model";
@@ -43,7 +47,9 @@ pub struct Conversion<'a> {
 /// - `trade-off-…`: the paper's four panels, for each objective that compares groups
 /// - `hypervolume-by-round`: if the solver recorded it
 ///
-/// Values are those on test rows; without test rows, on validation rows or else training rows.
+/// Values are those on test rows; without test rows, on validation rows or else training rows. If
+/// not all models are linear, each family has its own markers. Overlays of the run are drawn in plots
+/// of their measures.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     let numbers = RunNumbers::new(run, front);
     let mut figures = vec![Figure {
@@ -189,24 +195,23 @@ impl<'a> RunNumbers<'a> {
         let (mut axes, mut columns) = self.judged_in();
         axes.truncate(MOST_IN_PAIRS);
         columns.truncate(MOST_IN_PAIRS);
-        let (values, unmitigated) = (self.values(&columns), self.unmitigated(&columns));
+        let trails = match self.run.judged.front_in {
+            FrontIn::Objectives => Vec::new(),
+            FrontIn::Measures => self.trails(&self.run.judged.measures[..columns.len()]),
+        };
+        let (values, unmitigated) = (self.by_family(&columns), self.unmitigated(&columns));
+        let mut series = series_of(&values);
         if let [x, y, z] = &axes[..] {
+            let others = series.split_off(1);
             let figure = Pairs {
                 title: self.title("the front"),
                 axes: [x, y, z],
-                front: Series {
-                    name: FRONT,
-                    values: &values,
-                },
+                front: series[0],
                 marked: unmitigated,
                 marked_name: UNMITIGATED,
             };
-            return figure.to_svg();
+            return figure.to_svg_with(&others, &trails);
         }
-        let mut series = vec![Series {
-            name: FRONT,
-            values: &values,
-        }];
         if unmitigated.iter().all(|v| v.is_finite()) {
             series.push(Series {
                 name: UNMITIGATED,
@@ -219,7 +224,7 @@ impl<'a> RunNumbers<'a> {
             series,
             reference: None,
         }
-        .to_svg()
+        .to_svg_with(&trails)
     }
 
     /// The hypervolume by round, if there is more than one round.
@@ -291,7 +296,7 @@ impl<'a> RunNumbers<'a> {
             [objective.clone(), difference.clone()],
             [self.measure("accuracy"), difference],
         ];
-        let of_front = pairs.each_ref().map(|pair| self.values(pair));
+        let of_front = pairs.each_ref().map(|pair| self.by_family(pair));
         let of_groups: Vec<Vec<f64>> = (groups.iter())
             .map(|(_, column)| self.values(&[objective.clone(), column.clone()]))
             .collect();
@@ -306,10 +311,7 @@ impl<'a> RunNumbers<'a> {
             title: title.into(),
             x,
             y,
-            series: vec![Series {
-                name: FRONT,
-                values: &of_front[at],
-            }],
+            series: series_of(&of_front[at]),
             marked: self.unmitigated(&pairs[at]),
         };
         let lower = |name: &str| side(name, Better::Lower);
@@ -327,6 +329,9 @@ impl<'a> RunNumbers<'a> {
         };
         let accuracy = side("accuracy", Better::Higher);
         let differing = || lower(&label(kind(&named)));
+        let measures = ["accuracy".to_owned(), named.clone()];
+        let trails = self.trails(&measures).into_iter();
+        let trails: Vec<(usize, Trail)> = trails.map(|trail| (3, trail)).collect();
         let svg = Scatters {
             title: self.title(fairness),
             panels: vec![
@@ -342,12 +347,18 @@ impl<'a> RunNumbers<'a> {
             ],
             marked: UNMITIGATED.into(),
         }
-        .to_svg();
+        .to_svg_with(&trails);
         Some(Figure {
             name: format!("trade-off-{index}-{}", file_name(fairness)),
             svg,
         })
     }
+}
+
+/// Values by name as series.
+fn series_of<'v>(values: &'v [(&'static str, Vec<f64>)]) -> Vec<Series<'v>> {
+    let series = |(name, values): &'v (&'static str, Vec<f64>)| Series { name, values };
+    values.iter().map(series).collect()
 }
 
 /// The name of a measure in words: `demographic parity difference (sex)`.

@@ -216,7 +216,9 @@ fn fit_prepared(
     let (rows, columns) = (prepared.table.n_rows(), prepared.table.columns().len());
     end_if_stopped(rows, columns, &observer.stop_signal())?;
     let encoded = Encoded::new(prepared)?;
-    let findings = Findings::new(prepared, Some(&encoded.encoding))?;
+    // Probabilities of groups are meant to predict the groups, so they are not reported as proxies.
+    let features = (!request.family.brought.estimator).then_some(&encoded.encoding);
+    let findings = Findings::new(prepared, features)?;
     let request = with_objectives(prepared, request);
     if let Some(checkpoints) = &mut checkpoints {
         let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));
@@ -298,7 +300,7 @@ pub(crate) struct Found {
     pub(crate) starts: Option<Points>,
     pub(crate) rest: Rest,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Learners and families; empty for linear models.
+    /// Learners and families; empty if only linear models were requested.
     pub(crate) about: families::About,
 }
 
@@ -320,9 +322,10 @@ pub fn fit_encoded(
         earlier,
     };
     let places = checkpoints.as_deref_mut();
-    let found = match request.family.is_linear() {
-        true => find(encoded, given, places, observer)?,
-        false => families::find(encoded, given, places, observer)?,
+    let encoded = request.family.rows(encoded);
+    let found = match request.family.family.learns() {
+        true => families::find(encoded, given, places, observer)?,
+        false => find(encoded, given, places, observer)?,
     };
     let Found {
         encoded,
@@ -396,7 +399,7 @@ pub fn fit_encoded(
     })
 }
 
-/// Finds a front of models that are linear in the features of these rows.
+/// Finds a front of models that are linear in the features of these rows, or networks of them.
 pub(crate) fn find(
     encoded: Encoded,
     given: Given,
@@ -435,7 +438,10 @@ pub(crate) fn find(
         starts: solved.starts,
         rest,
         diagnostics,
-        about: families::About::default(),
+        about: families::About {
+            info: FamilyInfo::of_network(&request.family),
+            ..families::About::default()
+        },
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, say};
+use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, predictor_of, say};
 use fairfront_data::{
     Diagnostic, Dropped, Encoded, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
@@ -69,7 +69,8 @@ pub struct RunInfo {
     pub definitions: Vec<String>,
     /// Values of the objectives when all parameters are 0.
     pub at_zero: Vec<f64>,
-    /// Feature names in the order of the parameters; the intercept comes last.
+    /// Names of the parameters in their order, without the intercept, which comes last. Those of linear
+    /// models are the names of the features.
     pub features: Vec<String>,
     /// Number of rows of each split.
     pub rows: Ordered<usize>,
@@ -355,7 +356,7 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),
         at_zero: fitted.at_zero.clone(),
-        features: fitted.encoded.encoding.schema().feature_names(),
+        features: parameter_names(&fitted.encoded.encoding.schema()),
         rows: rows_by_split(&fitted.encoded),
         dropped: None,
         groups: fitted.groups.clone(),
@@ -389,6 +390,11 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         family: fitted.family.clone(),
         diagnostics: fitted.diagnostics.clone(),
     }
+}
+
+/// Names of the parameters of models, without the intercept, which comes last.
+pub(crate) fn parameter_names(schema: &Schema) -> Vec<String> {
+    predictor_of(schema).names(schema)
 }
 
 /// Number of rows of each split.

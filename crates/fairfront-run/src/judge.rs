@@ -33,10 +33,10 @@ pub struct JudgedInfo {
     pub front_in: FrontIn,
     /// The matching measures; empty if they were not requested or an objective has none.
     pub measures: Vec<String>,
-    /// Number of models that were left out because a model of another family is clearly better on
-    /// validation rows; absent if there is one family.
+    /// The amount that was added to each measure of linear models before families were compared, because
+    /// these models were fitted on the training rows; absent if there is one family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clearly_worse: Option<usize>,
+    pub linear_optimism: Option<Vec<f64>>,
     /// Number of candidates judged.
     pub candidates: usize,
     /// Number of candidates obtained by moving the threshold of another one.
@@ -116,7 +116,7 @@ pub(crate) fn judge(
     let measures = match (matching(problem), asked) {
         (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
-        _ => return Ok(Judged::in_objectives(outcome)),
+        _ => return Ok(Judged::in_objectives(problem, outcome)),
     };
     let train = encoded.part(Part::Train);
     let m = problem.n_objectives();
@@ -142,7 +142,7 @@ pub(crate) fn judge(
     let info = JudgedInfo {
         front_in,
         measures: measures.iter().map(|m| m.name(train.schema())).collect(),
-        clearly_worse: None,
+        linear_optimism: None,
         candidates: all.len(),
         moved: n_moved,
         in_objectives: by_objectives.len(),
@@ -169,12 +169,20 @@ pub(crate) fn judge(
     }
     outcome.proofs = Vec::new();
     Ok(Judged {
-        families: vec![Family::Linear; outcome.front.len() + 1],
+        families: vec![family_of(problem); outcome.front.len() + 1],
         outcome,
         info,
         diagnostics,
         measures,
     })
+}
+
+/// The family of models whose scores do not depend on learners.
+fn family_of(problem: &FairProblem) -> Family {
+    match problem.predictor().as_network() {
+        Some(_) => Family::Network,
+        None => Family::Linear,
+    }
 }
 
 /// Evaluates the candidates of a solver, its unmitigated model and the models with moved
@@ -347,20 +355,20 @@ fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Er
 
 impl Judged {
     /// The solver's own front, judged by its objectives.
-    fn in_objectives(outcome: Outcome) -> Self {
+    fn in_objectives(problem: &FairProblem, outcome: Outcome) -> Self {
         let points = outcome.front.len();
         Self {
             info: JudgedInfo {
                 front_in: FrontIn::Objectives,
                 measures: Vec::new(),
-                clearly_worse: None,
+                linear_optimism: None,
                 candidates: points,
                 moved: 0,
                 in_objectives: points,
                 in_measures: None,
                 on_test: None,
             },
-            families: vec![Family::Linear; points + 1],
+            families: vec![family_of(problem); points + 1],
             outcome,
             diagnostics: Vec::new(),
             measures: Vec::new(),
@@ -431,7 +439,7 @@ fn remaining(values: &[f64], m: usize) -> Result<usize, Error> {
     Ok(points.filter(|point| best.contains(point)).count())
 }
 
-pub(crate) fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
+fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
     let of = |i: &usize| values[i * m..(i + 1) * m].to_vec();
     kept.iter().flat_map(of).collect()
 }

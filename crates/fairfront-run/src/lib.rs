@@ -53,7 +53,7 @@ mod tune;
 mod verify;
 mod warm;
 
-pub use ask::{Ask, SolverName, attribute_texts};
+pub use ask::{Ask, DEFAULT_HIDDEN, SolverName, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
     TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,
@@ -65,6 +65,7 @@ pub use compare::{
     MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
 };
 pub use error::Error;
+pub use families::{EstimatorPlan, GroupPlan, plan_estimators};
 pub use family::{
     Brought, BroughtGroups, Family, FamilyInfo, FamilyName, FamilyRequest, family_counts,
 };

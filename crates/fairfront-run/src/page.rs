@@ -9,7 +9,7 @@ use fairfront_report::{
 
 use crate::certify::{Use, logged_uses};
 use crate::select::{FrontColumns, opening};
-use crate::{Error, FrontIn, FrontTable, Run, RunInfo, run_name};
+use crate::{Error, Family, FrontIn, FrontTable, Run, RunInfo, run_name};
 
 /// The data of the report of the run in a folder, or of the newest run in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
@@ -53,6 +53,7 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
         },
         measures: info.judged.measures.clone(),
         columns: columns(info, front),
+        families: families(info, front),
         features: info.features.clone(),
         params: front.params.iter().map(params).collect(),
         unmitigated_params: params(&info.unmitigated.params),
@@ -83,6 +84,16 @@ fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {
         unmitigated: Number(run.unmitigated.values.get(name).copied().flatten()),
     })
     .collect()
+}
+
+/// The families of the models, that of the unmitigated model last; empty if all are linear.
+fn families(run: &RunInfo, front: &FrontTable) -> Vec<String> {
+    let models = (0..front.len()).map(|model| front.family(model));
+    let all: Vec<Family> = models.chain([run.unmitigated.family]).collect();
+    match all.iter().all(Family::is_linear) {
+        true => Vec::new(),
+        false => all.iter().map(|family| family.name().into()).collect(),
+    }
 }
 
 /// Certificates without the individual tests, which the report does not show.
@@ -125,7 +136,8 @@ fn text(run: &Run, name: &str) -> Result<Option<ModelText>, Error> {
     let id = ModelId::of_index(learned.unwrap_or(0));
     let cut = cut(&run.model(name, id)?.to_json(), id);
     Ok(match learned {
-        None => cut,
+        None if count == 0 => cut,
+        None => cut.map(|cut| without_learners(cut, first, count)),
         Some(_) => cut.and_then(|cut| with_learners(cut, first, count)),
     })
 }
@@ -164,6 +176,19 @@ fn with_learners(text: ModelText, first: usize, count: usize) -> Option<ModelTex
         }),
         ..text
     })
+}
+
+/// Marks the features of learners that no model uses, which are not in the files of models.
+fn without_learners(text: ModelText, first: usize, count: usize) -> ModelText {
+    let learned = LearnedText {
+        middle: text.middle.clone(),
+        first,
+        count,
+    };
+    ModelText {
+        learned: Some(learned),
+        ..text
+    }
 }
 
 #[cfg(test)]

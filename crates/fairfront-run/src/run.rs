@@ -10,8 +10,8 @@ use fairfront_report::PageData;
 use crate::calibration;
 use crate::certify::{TALLIES, USES, Use, uses_from_bytes};
 use crate::folder::{
-    ESTIMATOR, FILES, PAGE, check_sum, files_of_run, front_of, front_table, info_of, parquet_of,
-    run_in, run_info,
+    ESTIMATOR, FILES, PAGE, check_sum, files_of_run, front_of, front_table, info_of,
+    parameter_names, parquet_of, run_in, run_info,
 };
 use crate::place::{check_folder, recover, write_run};
 use crate::store::read_stable;
@@ -160,7 +160,7 @@ impl Run {
             Encoding::from_json(text(path, encoding)?).map_err(|e| Error::file(path, e))?;
         let n_params = predictor_of(&encoding.schema()).n_params(&encoding.schema());
         let fits = front.params.iter().all(|params| params.len() == n_params);
-        if !fits || encoding.schema().feature_names() != info.features {
+        if !fits || parameter_names(&encoding.schema()) != info.features {
             let problem = "the features differ from those of the front; fit again";
             return Err(Error::file(path, problem));
         }

@@ -10,6 +10,7 @@ settings! {
     EXACT = Name::new("exact");
     FAMILY = Name::new("family");
     FRONT_IN = Name::new("front_in");
+    HIDDEN = Name::new("hidden");
     MODEL_ID = Name::new("model_id");
     SOLVER = Name::new("solver");
     MOST = Name::new("most");

@@ -15,7 +15,7 @@ use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
 use crate::objective::sets_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::setting::OBJECTIVE;
-use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, judge, penalty, warm};
+use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, diagnostic, judge, penalty, warm};
 
 /// A problem with its solver.
 pub(crate) struct Task {
@@ -41,6 +41,13 @@ impl Task {
         // Invalid objectives and rows are errors before the penalty is chosen.
         let objectives = parse_objectives(&request.objectives, train.schema(), custom, None)?;
         check(&objectives, request.loss_alone, train)?;
+        let predictor = predictor_of(train.schema());
+        if let (Some(_), [only]) = (predictor.as_network(), &request.solvers[..]) {
+            // The penalty of networks takes long to choose, so the solver is checked first.
+            let rows = Arc::new(train.clone());
+            let problem = FairProblem::of_shared(rows, predictor, objectives)?;
+            diagnostic::check_solver(&*only.solver, &problem)?;
+        }
         let own = |text: &String| custom.iter().any(|own| own.name() == *text);
         let first = request.objectives.first().filter(|text| !own(text));
         let penalty = match first.and_then(|text| penalty_matters(text)) {

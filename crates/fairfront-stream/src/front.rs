@@ -38,6 +38,7 @@ impl Front {
         let mut grown = grown.clone();
         // Learners are fitted again with each batch; until then, their features are the old ones.
         grown.learned.clone_from(&self.run.encoding.learned);
+        grown.hidden = self.run.encoding.hidden;
         let (old, new) = (self.run.encoding.schema(), grown.schema());
         let mut families = front.families.clone();
         families.push(info.unmitigated.family);

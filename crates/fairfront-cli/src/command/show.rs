@@ -34,12 +34,13 @@ fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
         .map(String::as_str)
         .chain(["(intercept)"]);
     let params: Vec<String> = params.map(|name| format!("params.{name}")).collect();
-    let header = ["model_id"]
+    let header = ["model_id", "family"]
         .into_iter()
         .chain(front.names.iter().chain(&params).map(String::as_str));
     writer.write_record(header)?;
     for model in 0..front.len() {
         writer.write_field(ModelId::of_index(model).to_string())?;
+        writer.write_field(front.family(model).name())?;
         for column in &front.columns {
             writer.write_field(column[model].map_or_else(String::new, |v| v.to_string()))?;
         }
@@ -49,6 +50,7 @@ fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
         writer.write_record(None::<&[u8]>)?;
     }
     writer.write_field(UNMITIGATED)?;
+    writer.write_field(run.unmitigated.family.name())?;
     for name in &front.names {
         let value = run.unmitigated.values.get(name).copied().flatten();
         writer.write_field(value.map_or_else(String::new, |v| v.to_string()))?;
@@ -68,6 +70,7 @@ fn as_json(front: &FrontTable) -> anyhow::Result<String> {
         .map(|model| {
             let mut row = serde_json::Map::new();
             row.insert("model_id".into(), ModelId::of_index(model).number().into());
+            row.insert("family".into(), front.family(model).name().into());
             for (name, column) in front.names.iter().zip(&front.columns) {
                 row.insert(name.clone(), column[model].into());
             }

@@ -7,17 +7,19 @@ use fairfront_core::{Measure, counted, grouped};
 use fairfront_model::ModelId;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
-    FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo, Unit,
+    Family, FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo,
+    Unit,
 };
 use fairfront_solve::{AnySolver, StopReason};
 
 use super::plot::{Charset, plot};
-use super::{TextTable, share};
+use super::{TextTable, family, share};
 use crate::output;
 
 /// Summarizes a fit in a few lines.
 pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     let why = match info.stop {
+        StopReason::Complete if family::is_swept(info) => "all trade-offs swept",
         StopReason::Full => "the list of models is full",
         StopReason::Steps => "the step limit is reached",
         StopReason::Converged => "no further improvement",
@@ -70,6 +72,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     let penalty = info.penalty.as_ref().map_or_else(String::new, penalty);
     let judged = judged(info);
     let proven = proven(info);
+    let learned = family::learners(info) + &family::bound(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
         format!("  solver {}: {reason}\n", info.solver.name())
     });
@@ -83,7 +86,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         false => String::new(),
     };
     format!(
-        "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}{work}{left_out}{polished}{judged}{proven}\n",
+        "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}{work}{left_out}{polished}{learned}{judged}{proven}\n",
         folder.display(),
         counted(info.models, "model"),
     )
@@ -200,6 +203,8 @@ fn proven(info: &RunInfo) -> String {
             "  no optimality proof for these models; largest gradient residual {:.1e}\n",
             proof.largest_residual
         ),
+        // Combinations of probabilities have no optimality proofs, but the estimated bound.
+        None if info.family.is_some() => String::new(),
         None => "  no optimality proof for these models\n".into(),
     }
 }
@@ -268,22 +273,26 @@ pub(crate) fn table(
         let names = shown.iter().map(|name| format!(">{}", line(name)));
         std::iter::once(format!(">{first}")).chain(names).collect()
     };
-    let header = head(|name| heading(name).0, "model");
+    let has_families = family::has_several(run, front);
+    let mut header = head(|name| heading(name).0, "model");
+    let mut below = head(|name| heading(name).1, "");
+    if has_families {
+        header.insert(1, "family".into());
+        below.insert(1, " ".into());
+    }
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = TextTable::new(&header);
-    let below = head(|name| heading(name).1, "");
     table.second_header(below.iter().map(|cell| cell[1..].to_owned()).collect());
     let unmitigated = |name: &str| run.unmitigated.values.get(name).copied().flatten();
-    let first = std::iter::once("unmitigated".to_owned());
-    table.row(
-        first
-            .chain(
-                shown
-                    .iter()
-                    .map(|name| estimate(run, name, sign, unmitigated)),
-            )
-            .collect(),
-    );
+    let opening = |id: String, family: Family| {
+        let family = has_families.then(|| family.name().to_owned());
+        std::iter::once(id).chain(family)
+    };
+    let cells = shown
+        .iter()
+        .map(|name| estimate(run, name, sign, unmitigated));
+    let first = opening("unmitigated".into(), run.unmitigated.family);
+    table.row(first.chain(cells).collect());
     let (spread_by, drawn, names) = match run.judged.front_in {
         FrontIn::Objectives => {
             let values = values_of(front, &objectives);
@@ -303,10 +312,27 @@ pub(crate) fn table(
     let spread = judged.map(|v| select_spread(v, rows, &ranges(v, None)));
     for i in spread.into_iter().flatten() {
         let value = |name: &str| front.column(name).and_then(|c| c[i]);
-        let id = std::iter::once(ModelId::of_index(i).to_string());
+        let first = opening(ModelId::of_index(i).to_string(), front.family(i));
         let cells = shown.iter().map(|name| estimate(run, name, sign, value));
-        table.row(id.chain(cells).collect());
+        table.row(first.chain(cells).collect());
     }
+    let mut out = headline(run, front, rows, split);
+    table.render(&mut out);
+    if front.column(&format!("{split}.accuracy.low")).is_some() {
+        let _ = writeln!(out, "  {sign}: the wider side of the 95% interval");
+    }
+    let drawn = Values::new(&drawn, m.max(1)).ok();
+    let drawn = drawn.filter(|_| plotted && m >= 2 && front.len() > 1);
+    if let Some(values) = drawn {
+        out.push('\n');
+        plot(values, &names, charset, &mut out);
+    }
+    out.push_str(&noise(run, front, split));
+    out
+}
+
+/// The line above the table of models.
+fn headline(run: &RunInfo, front: &FrontTable, rows: usize, split: &str) -> String {
     let stopped = match run.stop {
         StopReason::Stopped => ", stopped early",
         _ => "",
@@ -323,29 +349,17 @@ pub(crate) fn table(
         _ => format!("{rows} of them"),
     };
     let streamed = run.stream.as_ref().map_or_else(String::new, streamed);
-    let mut out = format!(
-        "{}{streamed}: {} by {}{exact}{stopped}. Shown: {some} and the unmitigated model, with measures \
+    format!(
+        "{}{streamed}: {}{}{exact}{stopped}. Shown: {some} and the unmitigated model, with measures \
          on {} rows:\n\n",
         run.source,
         counted(front.len(), "model"),
-        run.solver.name(),
+        family::origin(run, front),
         match split {
             "train" => "training",
             other => other,
         },
-    );
-    table.render(&mut out);
-    if front.column(&format!("{split}.accuracy.low")).is_some() {
-        let _ = writeln!(out, "  {sign}: the wider side of the 95% interval");
-    }
-    let drawn = Values::new(&drawn, m.max(1)).ok();
-    let drawn = drawn.filter(|_| plotted && m >= 2 && front.len() > 1);
-    if let Some(values) = drawn {
-        out.push('\n');
-        plot(values, &names, charset, &mut out);
-    }
-    out.push_str(&noise(run, front, split));
-    out
+    )
 }
 
 /// The names of the columns of measures in the table.

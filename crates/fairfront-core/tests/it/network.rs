@@ -212,3 +212,49 @@ fn starts_differ_and_rescaling_keeps_decisions() {
     };
     assert_eq!(predictor_of(&chosen).as_network(), Some(network));
 }
+
+/// The mean of many stochastic gradients is the gradient, for the loss by sampling and for squared
+/// covariances through two independent batches. Two groups and equal weights leave no other bias.
+#[test]
+fn stochastic_gradients_are_unbiased() {
+    const DRAWS: u64 = 3_000;
+    let network = Network { hidden: 2 };
+    let data = dataset(&rows(5, 400, N_GROUPS, false), N_GROUPS);
+    let attribute = &schema(N_GROUPS).attributes[0];
+    let objectives: Vec<Box<dyn Objective>> = vec![
+        Box::new(LogLoss { lambda: 0.03 }),
+        Box::new(Covariance::new(Condition::All, 0, attribute)),
+        Box::new(Covariance::new(Condition::Positive, 0, attribute)),
+    ];
+    let problem = FairProblem::new(Arc::new(data), Box::new(network), objectives).unwrap();
+    let point = points(5, network, 1);
+    let (_, exact) = problem.evaluate(&point).unwrap();
+    let n = problem.n_params();
+    let mut sums = vec![[0.0; 2]; 3 * n];
+    for draw in 0..DRAWS {
+        let batches = Batches::Sample {
+            sizes: &[60; 3],
+            key: (7, [draw, 0]),
+            outer: OuterBatch::Own,
+        };
+        let found = problem.gradients(&point, batches).unwrap();
+        for objective in 0..3 {
+            for (j, g) in found.get(objective, 0).iter().enumerate() {
+                let [sum, squares] = &mut sums[objective * n + j];
+                *sum += g;
+                *squares += g * g;
+            }
+        }
+    }
+    for objective in 0..3 {
+        for j in 0..n {
+            let [mean, square] = sums[objective * n + j].map(|sum| sum / DRAWS as f64);
+            let error = ((square - mean * mean).max(0.0) / DRAWS as f64).sqrt();
+            let off = (mean - exact.get(objective, 0)[j]).abs();
+            assert!(
+                off < 5.0 * error + 1e-12,
+                "objective {objective}, parameter {j}: {off} > 5 · {error}"
+            );
+        }
+    }
+}

@@ -28,13 +28,15 @@ pub enum ExportFormat {
 impl Model {
     /// Exports the model in a format for other programs.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, Error> {
-        if self.encoding.hidden > 0 {
-            return Err(Error::usage(
-                "only linear models can be exported; this model is a network",
-            ));
-        }
+        let is_network = self.encoding.hidden > 0;
         let text = match format {
+            ExportFormat::Onnx if is_network => return onnx::write(self),
             ExportFormat::Onnx => return onnx::write(&self.reduced()),
+            _ if is_network => {
+                return Err(Error::usage(
+                    "this model is a network, which can be exported only as ONNX; choose this format",
+                ));
+            }
             ExportFormat::Sql => sql::write(&self.reduced())?,
             ExportFormat::Table => table::write(self)?,
         };
@@ -97,7 +99,17 @@ struct CategoryTerm<'a> {
 
 impl<'a> Terms<'a> {
     fn of(model: &'a Model) -> Self {
-        let mut coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
+        Self::with(model, model.coefficients.0.iter().map(|(_, value)| *value))
+    }
+
+    /// The terms of one hidden unit of a network.
+    fn of_unit(model: &'a Model, unit: usize) -> Self {
+        let first = unit * model.encoding.schema().n_features();
+        let coefficients = model.coefficients.0.iter().skip(first);
+        Self::with(model, coefficients.map(|(_, value)| *value))
+    }
+
+    fn with(model: &'a Model, mut coefficients: impl Iterator<Item = f64>) -> Self {
         // `Model::check` ensures that every feature has a coefficient.
         let mut next = || coefficients.next().unwrap_or_default();
         let numbers = model.encoding.numeric.iter().map(|rule| NumberTerm {

@@ -2,6 +2,7 @@
 //! the same order as our own kernels.
 
 mod learned;
+mod network;
 
 use std::collections::BTreeSet;
 
@@ -59,22 +60,10 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     let categories: Vec<String> = categories
         .map(|term| builder.category(term, &missing_strings))
         .collect();
-    let mut sum = builder.double(model.intercept);
-    let has_learners = terms.learned.is_some();
-    for (term, number) in terms.numbers.iter().zip(&numbers) {
-        if !(has_learners && term.is_zero()) {
-            sum = builder.add_number(&sum, term, number);
-        }
-    }
-    if let Some(learned) = &terms.learned {
-        let inputs = Inputs::new(&mut builder, &terms, &numbers, &categories);
-        sum = inputs.add(&mut builder, &sum, learned);
-    }
-    for (term, index) in terms.categories.iter().zip(&categories) {
-        if !(has_learners && term.is_zero()) {
-            sum = builder.add_category(&sum, term, index);
-        }
-    }
+    let sum = match model.encoding.hidden {
+        0 => builder.sum(model, &terms, &numbers, &categories),
+        _ => builder.network(model, &numbers, &categories),
+    };
     builder.results(model, &terms, &sum);
     let has_trees = builder
         .graph
@@ -211,6 +200,33 @@ impl Builder<'_> {
         let centered = self.node("Sub", &[&present, &shift]);
         let scaled = self.node("Div", &[&centered, &factor]);
         Number { scaled, missing }
+    }
+
+    /// The score of a model that is linear in its features.
+    fn sum(
+        &mut self,
+        model: &Model,
+        terms: &Terms,
+        numbers: &[Number],
+        categories: &[String],
+    ) -> String {
+        let mut sum = self.double(model.intercept);
+        let has_learners = terms.learned.is_some();
+        for (term, number) in terms.numbers.iter().zip(numbers) {
+            if !(has_learners && term.is_zero()) {
+                sum = self.add_number(&sum, term, number);
+            }
+        }
+        if let Some(learned) = &terms.learned {
+            let inputs = Inputs::new(self, terms, numbers, categories);
+            sum = inputs.add(self, &sum, learned);
+        }
+        for (term, index) in terms.categories.iter().zip(categories) {
+            if !(has_learners && term.is_zero()) {
+                sum = self.add_category(&sum, term, index);
+            }
+        }
+        sum
     }
 
     /// Adds the term of a numeric column to `sum`.

@@ -12,6 +12,10 @@ export interface Theme {
   point: string;
   accent: string;
   warm: string;
+  /** Thresholds by group. */
+  green: string;
+  /** Scores of the user. */
+  purple: string;
   isDark: boolean;
 }
 
@@ -30,6 +34,8 @@ export function theme(): Theme {
     point: read("--point"),
     accent: read("--accent"),
     warm: read("--warm"),
+    green: read("--green"),
+    purple: read("--purple"),
     isDark: read("--is-dark") === "1",
   };
   return current;

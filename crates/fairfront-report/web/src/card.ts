@@ -1,8 +1,9 @@
 // The model card: the facts that a model needs when it is shared without the report.
 
 import { h, name } from "./dom.ts";
+import { singular } from "./family.ts";
 import { UNMITIGATED } from "./front.ts";
-import { columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
+import { capital, columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
 import { idOf } from "./modelId.ts";
 import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
@@ -23,11 +24,15 @@ export function modelCard(store: Store): HTMLElement {
   const add = (term: string, ...description: (Node | string)[]) => {
     list.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...description)));
   };
+  const family = data.families.of(chosen);
+  const kind = capital(singular(family));
+  // The solver is that of the linear models.
+  const program = family === "linear" && chosen !== UNMITIGATED ? `${run.solver}, fairfront ${run.program}` : `fairfront ${run.program}`;
   add(
     "Model",
     chosen === UNMITIGATED
-      ? `A linear model (fairfront ${run.program}) trained without regard to fairness, from the run `
-      : `A linear model (${run.solver}, fairfront ${run.program}), model ${idOf(chosen)} of ${grouped(front.length)} from the run `,
+      ? `${kind} (${program}) trained without regard to fairness, from the run `
+      : `${kind} (${program}), model ${idOf(chosen)} of ${grouped(front.length)} from the run `,
     name(data.name, 60),
     ".",
   );

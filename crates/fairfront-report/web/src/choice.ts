@@ -2,6 +2,7 @@
 
 import { freshId, h, shorten } from "./dom.ts";
 import { modelText, save } from "./download.ts";
+import { singular } from "./family.ts";
 import { requirementText, termText } from "./grammar.ts";
 import { UNMITIGATED } from "./front.ts";
 import {
@@ -77,7 +78,7 @@ function comparison(store: Store): HTMLElement {
   const select = h("select", { id });
   select.append(h("option", { value: UNMITIGATED }, "the unmitigated model"));
   for (let model = 0; model < store.front.length; model++) {
-    select.append(h("option", { value: model }, shortName(model)));
+    select.append(h("option", { value: model }, `${shortName(model)}${store.data.families.suffix(model)}`));
   }
   select.addEventListener("change", () => store.compareWith(Number(select.value)));
   const follow = () => {
@@ -103,6 +104,8 @@ export function choice(store: Store): HTMLElement {
   const { front, data } = store;
   const title = h("h2", { id: "choice-title" });
   const reason = h("p", { class: "eyebrow" });
+  const family = h("p", { class: "note family" });
+  family.hidden = !data.families.areShown;
   const problem = h("p", { class: "problem", role: "alert" });
   const sentence = h("p", { class: "price" });
   const judged = h("div");
@@ -130,6 +133,7 @@ export function choice(store: Store): HTMLElement {
     { class: "choice", role: "region", "aria-labelledby": "choice-title" },
     reason,
     title,
+    family,
     problem,
     sentence,
     judged,
@@ -145,6 +149,7 @@ export function choice(store: Store): HTMLElement {
     const { chosen, other } = store;
     title.textContent = chosen === UNMITIGATED ? "Unmitigated model" : `Model ${idOf(chosen)}`;
     reason.textContent = how(store);
+    family.textContent = `${capital(singular(data.families.of(chosen)))}.`;
     const said = store.selection?.price.sentence ?? "";
     if (store.selection === null) {
       const text = "This model was trained without regard to fairness. Select another model to compare it with this one.";

@@ -1,8 +1,10 @@
 // The data that the command wrote into the report.
 
+import { Families, parseFamily } from "./family.ts";
 import { Front, type Value } from "./front.ts";
 import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "./meaning.ts";
 import { indexOf, type ModelId } from "./modelId.ts";
+import type { Overlay } from "./overlay.ts";
 
 type Packed = Value | Value[];
 
@@ -79,6 +81,10 @@ export interface RunFacts {
   messages: Diagnostic[];
   /** How the intervals of measures on test rows were computed. */
   intervals?: { confidence: number; replicates: number; left_out: number };
+  /** Values that plots show next to the models. */
+  overlays?: Overlay[];
+  /** The learners whose probabilities the models combine. */
+  learners?: LearnerFacts[];
   /** Only for the state of a stream. */
   stream?: {
     batches: number;
@@ -90,6 +96,24 @@ export interface RunFacts {
     keep: unknown;
     kept: number;
   };
+}
+
+/** A learner whose probabilities the models combine. */
+export interface LearnerFacts {
+  /** The event that it predicts, such as `income = >50K` or `sex`. */
+  predicts: string;
+  /** `boosted trees`, `score column` or `estimator`. */
+  kind: string;
+  classes: string[];
+  rows: number;
+  /** 0 if it has no trees. */
+  trees: number;
+  /** Out of fold. */
+  log_loss: number | null;
+  /** Out of fold; absent for more than two classes. */
+  auc?: number | null;
+  /** The share of the total gain of each column, and how much the log loss rises if its values are shuffled. */
+  inputs: { name: string; gain: number | null; permutation?: number | null }[];
 }
 
 /** One use of the certifying rows. */
@@ -114,6 +138,8 @@ interface Source {
   front_in: "measures" | "objectives";
   measures: string[];
   columns: { name: string; values: Packed; unmitigated: Value }[];
+  /** One family per model, the unmitigated model's last; absent if all models are linear. */
+  families?: string[];
   features: string[];
   params: Packed[];
   unmitigated_params: Packed;
@@ -136,6 +162,7 @@ interface Source {
 export interface PageData {
   name: string;
   front: Front;
+  families: Families;
   features: string[];
   params: number[][];
   unmitigatedParams: number[];
@@ -169,12 +196,14 @@ export function readData(text: string): PageData {
     columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, models)])),
     unmitigated: new Map(source.columns.map((c) => [c.name, c.unmitigated])),
   });
+  const families = (source.families ?? []).map(parseFamily);
   const { opening, certificates, run } = source;
   const { spec } = run;
   const all = [spec.positive, ...(spec.also_positive ?? [])].filter((value) => value !== null);
   return {
     name: source.name,
     front,
+    families: new Families(families.slice(0, models), families[models] ?? "linear"),
     features: source.features,
     params: source.params.map(numbers),
     unmitigatedParams: numbers(source.unmitigated_params),

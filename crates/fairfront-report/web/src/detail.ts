@@ -4,7 +4,7 @@ import { amongOf, comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
 import { h, name, scrolling, section, shorten } from "./dom.ts";
 import { requirementText } from "./grammar.ts";
-import { UNMITIGATED, type Value } from "./front.ts";
+import type { Value } from "./front.ts";
 import {
   capital,
   explain,
@@ -17,7 +17,8 @@ import {
 } from "./label.ts";
 import { type Among, meaningOf } from "./meaning.ts";
 import { modelCard } from "./card.ts";
-import { cell, counted, grouped, readable } from "./number.ts";
+import { Coefficients } from "./coefficient.ts";
+import { cell, grouped } from "./number.ts";
 import { groupStatements } from "./people.ts";
 import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
@@ -190,60 +191,8 @@ function allRows(store: Store): HTMLElement {
   return h("table", { class: "plain stacked" }, h("caption", { class: "hidden" }, "All measures"), h("thead", {}, head), body);
 }
 
-const FEW = 14;
-
 /** The maximum number of sentences about groups. */
 const MOST_SENTENCES = 40;
-
-/** The coefficients, the largest first. */
-function coefficients(store: Store, showAll: boolean): HTMLElement {
-  const { data, chosen, other } = store;
-  const paramsOf = (model: number) => (model === UNMITIGATED ? data.unmitigatedParams : (data.params[model] ?? []));
-  const [own, others] = [paramsOf(chosen), paramsOf(other)];
-  const names = [...data.features, "(intercept)"];
-  const order = names.map((_, i) => i);
-  order.sort((a, b) => Math.abs(own[b] ?? 0) - Math.abs(own[a] ?? 0) || a - b);
-  const shown = showAll ? order : order.slice(0, FEW);
-  const all = [...own, ...others].map(Math.abs).filter(Number.isFinite);
-  const most = Math.max(...all, 1e-300);
-  const place = (v: number) => `${(50 + (50 * v) / most).toFixed(2)}%`;
-  const body = h("tbody");
-  for (const i of shown) {
-    const [value, before] = [own[i] ?? 0, others[i] ?? NaN];
-    const fill = h("span", { class: value < 0 ? "fill less" : "fill" });
-    fill.style.left = value < 0 ? place(value) : "50%";
-    fill.style.width = `${((50 * Math.abs(value)) / most).toFixed(2)}%`;
-    const tick = h("span", { class: "tick start" });
-    tick.hidden = !Number.isFinite(before) || isAlone(store);
-    tick.style.left = place(Number.isFinite(before) ? before : 0);
-    body.append(
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name(names[i] ?? "", 36)),
-        h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track both" }, fill, tick)),
-        h("td", { class: "number" }, readable(value)),
-        isAlone(store) ? null : h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–"),
-      ),
-    );
-  }
-  const head = h(
-    "tr",
-    {},
-    h("th", { scope: "col" }, "feature"),
-    h("td", {}),
-    h("th", { scope: "col" }, "coefficient"),
-    isAlone(store) ? null : h("th", { scope: "col" }, shortName(other)),
-  );
-  return h("table", { class: "bars coefficients" }, h("caption", { class: "hidden" }, "Coefficients by size"), h("thead", {}, head), body);
-}
-
-/** The unit of the coefficients of numeric columns. */
-function unit(scale: string): string {
-  if (scale === "standard") return "The unit of a numeric column is its standard deviation.";
-  if (scale === "min-max") return "The unit of a numeric column is its range, from its smallest to its largest value.";
-  return "Numeric columns keep their own units.";
-}
 
 /** Rates of groups as counts of people. */
 function people(store: Store): HTMLElement {
@@ -292,14 +241,8 @@ export function detail(store: Store): HTMLElement {
   const groups = h("div", { class: "groups" });
   const counts = h("div");
   const tables = h("div");
-  const weights = h("div");
   const card = h("div");
-  let showAll = false;
-  const more = h("button", { type: "button", class: "link" });
-  more.addEventListener("click", () => {
-    showAll = !showAll;
-    draw();
-  });
+  const weights = new Coefficients(store);
   element.append(
     h("p", { class: "intro", id: "detail-intro" }),
     h("h3", {}, "Results by group"),
@@ -309,15 +252,7 @@ export function detail(store: Store): HTMLElement {
     tables,
     ...reliability(store),
     h("h3", {}, "Coefficients"),
-    h(
-      "p",
-      { class: "intro" },
-      "The score is the intercept plus each coefficient times its feature. A person is selected if the score is at least 0. " +
-        "Orange lines show the model compared with. ",
-      unit(data.run.spec.scale),
-    ),
-    weights,
-    more,
+    weights.element,
     h("h3", {}, "Model card"),
     card,
   );
@@ -339,10 +274,7 @@ export function detail(store: Store): HTMLElement {
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all splits"));
-    weights.replaceChildren(scrolling(coefficients(store, showAll), "Coefficients"));
-    const n = data.features.length + 1;
-    more.hidden = n <= FEW;
-    more.textContent = showAll ? `show only the ${FEW} largest` : `show all ${counted(n, "coefficient")}`;
+    weights.draw();
     card.replaceChildren(modelCard(store));
   };
   store.on(["choice", "view"], follow);

@@ -1,6 +1,6 @@
 // Helpers for elements. Strings only become text nodes, never markup.
 
-type Child = Node | string | null;
+export type Child = Node | string | null;
 type Attributes = Record<string, string | number | boolean>;
 
 /** An element with attributes and children; a string becomes a text node. */
@@ -16,6 +16,18 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   }
   element.append(...children.filter((child): child is Node | string => child !== null));
   return element;
+}
+
+/** An SVG drawing with one path. */
+export function drawn(frame: Attributes, path: Attributes): SVGElement {
+  const create = (tag: string, attributes: Attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    return element;
+  };
+  const element = create("svg", frame);
+  element.append(create("path", path));
+  return element as SVGElement;
 }
 
 /** Shortens a string to `most` characters; a shortened string ends with an ellipsis. */

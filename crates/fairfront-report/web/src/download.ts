@@ -2,7 +2,9 @@
 
 import { checksum } from "./checksum.ts";
 import type { PageData } from "./data.ts";
+import { UNMITIGATED } from "./front.ts";
 import { idOf } from "./modelId.ts";
+import { combinesLearners, isLearned } from "./learned.ts";
 import { jsonNumber, plain } from "./number.ts";
 
 /** The model file of a model: what `fairfront select RUN --model-id N --model FILE` writes. */
@@ -15,10 +17,9 @@ export function modelText(data: PageData, model: number): string {
       ? "{}"
       : `{\n${entries.map(([name, v]) => `    ${JSON.stringify(name)}: ${number(v)}`).join(",\n")}\n  }`;
   const { opening, middle, learned, origin, closing } = data.model;
-  const isLearned = (i: number) => learned !== undefined && i >= learned.first && i < learned.first + learned.count;
-  const usesLearners = data.features.some((_, i) => isLearned(i) && params[i] !== 0);
+  const usesLearners = combinesLearners(data, params);
   const all = data.features.map((name, i): [string, number | null | undefined] => [name, params[i]]);
-  const coefficients = block(usesLearners ? all : all.filter((_, i) => !isLearned(i)));
+  const coefficients = block(usesLearners ? all : all.filter((_, i) => !isLearned(data, i)));
   const values = block(data.front.names.map((name) => [name, data.front.values(name)?.[model]]));
   const calibration = block(
     ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)?.[model]]),
@@ -42,15 +43,15 @@ export function frontText(data: PageData): string {
   const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const { front } = data;
   const params = [...data.features, "(intercept)"].map((name) => `params.${name}`);
-  const lines = [["model_id", ...front.names, ...params].map(field).join(",")];
+  const lines = [["model_id", "family", ...front.names, ...params].map(field).join(",")];
   const columns = front.names.map((name) => front.values(name) ?? []);
   for (let model = 0; model < front.length; model++) {
     const values = columns.map((column) => column[model] ?? null);
     const all = [...values, ...(data.params[model] ?? [])];
-    lines.push([String(idOf(model)), ...all.map((v) => (v === null ? "" : plain(v)))].join(","));
+    lines.push([String(idOf(model)), data.families.of(model), ...all.map((v) => (v === null ? "" : plain(v)))].join(","));
   }
   const unmitigated = [...front.names.map((name) => front.unmitigated.get(name) ?? null), ...data.unmitigatedParams];
-  lines.push(["unmitigated", ...unmitigated.map((v) => (v === null ? "" : plain(v)))].join(","));
+  lines.push(["unmitigated", data.families.of(UNMITIGATED), ...unmitigated.map((v) => (v === null ? "" : plain(v)))].join(","));
   return `${lines.join("\n")}\n`;
 }
 

@@ -6,6 +6,7 @@ import { conflicts } from "./conflict.ts";
 import { readData } from "./data.ts";
 import { detail } from "./detail.ts";
 import { h, shorten } from "./dom.ts";
+import { looks } from "./look.ts";
 import { models } from "./models.ts";
 import { mainPlot, otherViews } from "./plot.ts";
 import { provenance } from "./provenance.ts";
@@ -24,7 +25,15 @@ function start(page: HTMLElement, text: string): void {
     choice(store),
     new Requirements(store).element,
   );
-  const sections = [decide, otherViews(store), conflicts(store), detail(store), models(store), provenance(store)];
+  const sections = [
+    decide,
+    otherViews(store),
+    conflicts(store),
+    detail(store),
+    looks(store),
+    models(store),
+    provenance(store),
+  ];
   page.append(summary(store), h("main", {}, ...sections));
   followTheme();
   document.documentElement.dataset.ready = performance.now().toFixed(0);

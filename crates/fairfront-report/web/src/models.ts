@@ -2,6 +2,7 @@
 
 import { h, scrolling, section } from "./dom.ts";
 import { frontText, save } from "./download.ts";
+import { familyName } from "./family.ts";
 import {
   capital,
   columnOf,
@@ -51,6 +52,7 @@ export function models(store: Store): HTMLElement {
     const head = h("th", { scope: "col" }, button);
     headRow.append(head);
     heads.push({ measure, cell: head, button });
+    if (measure === null && data.families.areShown) headRow.append(h("th", { scope: "col", class: "family" }, "family"));
   }
   // The column is hidden without requirements.
   const meets = h("th", { scope: "col", class: "meets" }, "meets your requirements");
@@ -81,6 +83,7 @@ export function models(store: Store): HTMLElement {
     const pick = h("button", { type: "button", class: "link" }, String(id));
     pick.setAttribute("aria-label", `select model ${id}`);
     const row = h("tr", { "data-model-id": id }, h("th", { scope: "row" }, pick));
+    if (data.families.areShown) row.append(h("td", { class: "family" }, familyName(data.families.of(model))));
     for (const measure of measures) {
       const column = columnOf(front, measure, store.split);
       const own = valueText(measure, column?.values[model] ?? null);

@@ -1,6 +1,7 @@
 // Parallel coordinates: one line per model, with up as the better direction on every axis.
 
 import { Drawing, fit, FONT, STRONG, tag, theme, wrapped } from "./canvas.ts";
+import { shape } from "./family.ts";
 import { extent, UNMITIGATED, type Value } from "./front.ts";
 import { columnOf, direction, type Measure, shortName, valueText, words } from "./label.ts";
 import type { Box } from "./place.ts";
@@ -79,6 +80,16 @@ export class Parallel extends Drawing {
     c.stroke();
   }
 
+  /** Draws the marker of a model's family at every axis. */
+  private markers(c: CanvasRenderingContext2D, point: number, radius: number): void {
+    const { families } = this.store.data;
+    this.of(point).forEach((value, axis) => {
+      if (value === null) return;
+      shape(c, families.of(point), this.left(axis), this.top(axis, value), radius);
+      c.fill();
+    });
+  }
+
   private of(point: number): Value[] {
     return point === UNMITIGATED ? this.starts : this.columns.map((column) => column[point] ?? null);
   }
@@ -102,7 +113,8 @@ export class Parallel extends Drawing {
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
     const t = theme();
-    const { meets, front } = this.store;
+    const { meets, front, data } = this.store;
+    const { families } = data;
     const room = Math.min(2 * this.left(0), this.left(1) - this.left(0)) - 10;
     const titles = this.measures.map((measure) => {
       const [kind = "", of = ""] = words(measure, 16).split(/ (?=\()/);
@@ -117,7 +129,11 @@ export class Parallel extends Drawing {
       c.globalAlpha = meeting ? dense : 0.07;
       c.lineWidth = 1;
       for (let point = 0; point < front.length; point++) {
-        if ((meets[point] ?? false) === meeting) this.line(c, this.of(point));
+        if ((meets[point] ?? false) !== meeting) continue;
+        this.line(c, this.of(point));
+        if (!families.areShown) continue;
+        c.fillStyle = !meeting ? t.soft : families.of(point) === "linear" ? t.point : t.green;
+        this.markers(c, point, 3);
       }
     }
     c.globalAlpha = 1;
@@ -164,6 +180,8 @@ export class Parallel extends Drawing {
     c.strokeStyle = t.accent;
     c.lineWidth = 3.5;
     this.line(c, this.of(chosen));
+    c.fillStyle = t.accent;
+    if (this.store.data.families.areShown) this.markers(c, chosen, 5.5);
     const taken: Box[] = [];
     const room: Box = [2, 2, this.width - 2, this.height - 2];
     const last = this.measures.length - 1;

@@ -6,6 +6,7 @@ import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
 import { capital, columnName, columnOf, direction, isCount, judgedMeasures, type Measure, rowsName, termOf, valueText, words } from "./label.ts";
+import { familyItems, legend, overlayLegend } from "./legend.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
 import type { Store } from "./store.ts";
@@ -80,31 +81,6 @@ function rowsSwitch(store: Store): HTMLElement {
   );
 }
 
-/** The legend of the current plot. */
-function legend(store: Store): HTMLElement {
-  const { front } = store;
-  const redrawn = front.values("test.probability_nondominated") !== undefined;
-  const element = h("ul", { class: "legend" });
-  const item = (kind: string, text: string) =>
-    h("li", {}, h("span", { class: `key key-${kind}`, "aria-hidden": "true" }), text);
-  const draw = () => {
-    const banded = [store.x, store.y].some((m) => front.values(`${columnName(m, store.split)}.band_low`) !== undefined);
-    element.replaceChildren(
-      item("own", "the selected model"),
-      item("start", "the unmitigated model: trained without regard to fairness"),
-      ...(store.knee === null ? [] : [item("knee", "the report opens here: the knee of the measurably fairer models")]),
-      ...(redrawn
-        ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
-        : [item("pale", "faded: dominated in the two measures shown")]),
-      ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
-      ...(store.requirements.length > 0 ? [item("out", "does not meet your requirements")] : []),
-    );
-  };
-  store.on(["choice", "view"], draw);
-  draw();
-  return element;
-}
-
 /** Notes about axes on which no model differs measurably from the unmitigated model. */
 function noiseNotes(store: Store): string[] {
   const { front, split } = store;
@@ -140,7 +116,7 @@ export function mainPlot(store: Store): HTMLElement {
       rowsSwitch(store),
     ),
     scatter.element,
-    h("figcaption", {}, legend(store), note),
+    h("figcaption", {}, legend(store), ...overlayLegend(store), note),
   );
 }
 
@@ -159,6 +135,8 @@ export function otherViews(store: Store): HTMLElement | null {
     new Parallel(store, measures).element,
     h("figcaption", {}, "Each line is one model; up is better on every axis. Dashed: the unmitigated model."),
   );
+  const families = familyItems(store);
+  if (families.length > 0) element.append(h("ul", { class: "legend note", "aria-label": "Families" }, ...families));
   const pairs = measures.length === 3 ? projections(store, measures) : [];
   element.append(h("div", { class: "views" }, ...pairs, parallel));
   return element;

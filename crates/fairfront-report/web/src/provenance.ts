@@ -3,6 +3,7 @@
 import { comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute, RunFacts } from "./data.ts";
 import { h, name, section, shorten } from "./dom.ts";
+import { plural } from "./family.ts";
 import { ERROR_RATE } from "./front.ts";
 import { rowsName, words } from "./label.ts";
 import { counted, fixed, grouped, plain, readable } from "./number.ts";
@@ -123,6 +124,8 @@ export function provenance(store: Store): HTMLElement {
     ["Time", [`${seconds < 10 ? fixed(seconds, 1) : grouped(Math.round(seconds))} s`]],
     ["Version", [`fairfront ${run.program}`]],
   ];
+  const families = data.families.counts.map(([family, n]) => `${plural(family)}: ${grouped(n)}`);
+  if (data.families.areShown) fit.splice(5, 0, ["Families", [families.join("; ")]]);
   if (run.polish) fit.splice(5, 0, ["Polished", [said(run.polish)]]);
   element.append(
     h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Fit"), list(fit)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),

@@ -16,6 +16,7 @@ import {
   tickText,
 } from "./canvas.ts";
 import { shorten } from "./dom.ts";
+import { shape } from "./family.ts";
 import { extent, known, UNMITIGATED, type Value } from "./front.ts";
 import { nondominated } from "./knee.ts";
 import {
@@ -34,6 +35,7 @@ import {
 import { counted, grouped } from "./number.ts";
 import type { Box } from "./place.ts";
 import type { Store } from "./store.ts";
+import { colorOf, drawBand, drawTrail, placesOf, tagsOf, type Trail, trailsOf, valuesAlong } from "./trail.ts";
 
 export interface ScatterOptions {
   x: () => Measure;
@@ -56,7 +58,7 @@ function better(measure: Measure, arrows: readonly [more: string, less: string])
   return (side === "large" ? `higher is better ${arrows[0]}` : `lower is better ${arrows[1]}`).trim();
 }
 
-/** How far bands may extend an axis beyond the values, as a share of the range of values. */
+/** How far bands and lines may extend an axis beyond the values, as a share of the range of values. */
 const BEYOND = 0.6;
 
 /** The ends of the bands of all models in one measure. */
@@ -71,6 +73,7 @@ export class Scatter extends Drawing {
   private start: [Value, Value] = [null, null];
   private xBands: Bands | null = null;
   private yBands: Bands | null = null;
+  private trails: Trail[] = [];
   private x: Scale = { low: 0, high: 1 };
   private y: Scale = { low: 0, high: 1 };
   private inFront: boolean[] = [];
@@ -128,16 +131,18 @@ export class Scatter extends Drawing {
       return lows && highs && !this.options.small ? { lows, highs } : null;
     };
     [this.xBands, this.yBands] = [bandsOf(xName), bandsOf(yName)];
-    const range = (values: Value[], start: Value, bands: Bands | null): Scale => {
-      const [least, most] = extent([...values, start]);
+    this.trails = trailsOf(this.store, x, y);
+    const range = (values: Value[], start: Value, bands: Bands | null, axis: "x" | "y"): Scale => {
+      const [least, most] = extent([...values, start, ...valuesAlong(this.trails, axis, "marks")]);
       const room = most > least ? BEYOND * (most - least) : Infinity;
-      const low = Math.max(Math.min(least, extent(bands?.lows ?? [])[0]), least - room);
-      const high = Math.min(Math.max(most, extent(bands?.highs ?? [])[1]), most + room);
+      const lines = valuesAlong(this.trails, axis, "lines");
+      const low = Math.max(Math.min(least, extent([...(bands?.lows ?? []), ...lines])[0]), least - room);
+      const high = Math.min(Math.max(most, extent([...(bands?.highs ?? []), ...lines])[1]), most + room);
       const [from, to] = padded(low, high);
       return { low: from, high: to };
     };
-    this.x = range(this.xs, this.start[0], this.xBands);
-    this.y = range(this.ys, this.start[1], this.yBands);
+    this.x = range(this.xs, this.start[0], this.xBands, "x");
+    this.y = range(this.ys, this.start[1], this.yBands, "y");
     this.along = front.order.filter((i) => this.at(i) !== null);
     this.along.sort((a, b) => (this.xs[a] ?? 0) - (this.xs[b] ?? 0) || (this.ys[a] ?? 0) - (this.ys[b] ?? 0));
     // The models that are nondominated in the measures shown.
@@ -205,7 +210,8 @@ export class Scatter extends Drawing {
   /** Sets the description for screen readers. */
   private describe(): void {
     const [x, y] = [this.options.x(), this.options.y()];
-    const { chosen, split } = this.store;
+    const { chosen, split, data } = this.store;
+    const suffix = data.families.suffix(chosen);
     const surface = this.surface;
     const named = (measure: Measure) => [words(measure), better(measure, ["", ""])].filter(Boolean).join(", ");
     const axes = `horizontal axis: ${named(x)}; vertical axis: ${named(y)}`;
@@ -216,7 +222,7 @@ export class Scatter extends Drawing {
     surface.setAttribute("aria-valuemin", "1");
     surface.setAttribute("aria-valuemax", String(Math.max(this.along.length, 1)));
     surface.setAttribute("aria-valuenow", String(Math.max(this.along.indexOf(chosen) + 1, 1)));
-    surface.setAttribute("aria-valuetext", `${capital(modelName(chosen))}: ${this.values(chosen).join(", ")}`);
+    surface.setAttribute("aria-valuetext", `${capital(modelName(chosen))}${suffix}: ${this.values(chosen).join(", ")}`);
   }
 
   /** The values of a model on both axes. */
@@ -264,8 +270,24 @@ export class Scatter extends Drawing {
       this.drawBands(c);
       this.drawLine(c);
     }
+    this.drawTrails(c, small);
     this.drawPoints(c, small);
   }
+
+  /** Draws the overlays, inside the plot. */
+  private drawTrails(c: CanvasRenderingContext2D, small: boolean): void {
+    const { left, top, right, bottom } = this.plot;
+    const measures: [Measure, Measure] = [this.options.x(), this.options.y()];
+    c.save();
+    c.beginPath();
+    c.rect(left, top, right - left, bottom - top);
+    c.clip();
+    for (const trail of this.trails) if (!small) drawBand(c, trail, measures, this.placeOf);
+    for (const trail of this.trails) drawTrail(c, trail, this.placeOf, small);
+    c.restore();
+  }
+
+  private readonly placeOf = (x: number, y: number): [number, number] => [this.left(x), this.top(y)];
 
   /** The area for labels: inside the plot, off the axes. */
   private room(): Box {
@@ -442,14 +464,16 @@ export class Scatter extends Drawing {
 
   private drawPoints(c: CanvasRenderingContext2D, small: boolean): void {
     const t = theme();
-    const { meets, front, split } = this.store;
+    const { meets, front, split, data } = this.store;
+    const { families } = data;
     const many = this.along.length > 400;
-    const radius = (small ? 2.6 : 3.8) * (many ? 0.75 : 1);
+    // Shapes are distinguishable only if they are large enough.
+    const radius = (small ? 2.6 : 3.8) * (many ? 0.75 : 1) * (families.areShown ? 1.15 : 1);
     const by = this.options.color && columnOf(front, this.options.color(), split)?.values;
     const [low, high] = extent(by ?? []);
     const color = (point: number) => {
       const value = by?.[point] ?? null;
-      if (value === null) return t.point;
+      if (value === null) return families.of(point) === "linear" ? t.point : t.green;
       return gradient(high > low ? (value - low) / (high - low) : 0.5);
     };
     // Faded models first, so that they are below the others.
@@ -458,7 +482,7 @@ export class Scatter extends Drawing {
         const own = !meets[point] ? 0 : by || !this.isFaded(point) ? 2 : 1;
         const place = own === level ? this.at(point) : null;
         if (!place) continue;
-        circle(c, place[0], place[1], level === 0 ? radius * 0.75 : radius);
+        shape(c, families.of(point), place[0], place[1], level === 0 ? radius * 0.75 : radius);
         if (level === 0) {
           c.globalAlpha = 0.22;
           c.fillStyle = t.soft;
@@ -475,7 +499,8 @@ export class Scatter extends Drawing {
   protected override drawOver(c: CanvasRenderingContext2D): void {
     const t = theme();
     const small = this.options.small ?? false;
-    const { knee, chosen, other, hovered } = this.store;
+    const { knee, chosen, other, hovered, data } = this.store;
+    const { families } = data;
     const [taken, bars]: [Box[], Box[]] = [[], []];
     if (this.along.length === 0) return;
     const own = this.at(chosen);
@@ -502,7 +527,7 @@ export class Scatter extends Drawing {
     }
     if (second) {
       taken.push([second[0] - 7, second[1] - 7, second[0] + 7, second[1] + 7]);
-      circle(c, second[0], second[1], small ? 5 : 6.5);
+      shape(c, families.of(other), second[0], second[1], small ? 5 : 6.5);
       mark(c, t.warm, t.surface);
     }
     if (start) {
@@ -519,7 +544,7 @@ export class Scatter extends Drawing {
     }
     if (own) {
       if (chosen === UNMITIGATED) diamond(c, own[0], own[1], small ? 6 : 8);
-      else circle(c, own[0], own[1], small ? 5 : 6.5);
+      else shape(c, families.of(chosen), own[0], own[1], small ? 5 : 6.5);
       mark(c, t.accent, t.surface);
     }
     const over = hovered === null || hovered === chosen ? null : this.at(hovered);
@@ -535,20 +560,31 @@ export class Scatter extends Drawing {
     });
     const room = this.room();
     if (!small) {
+      const lines = this.trails.flatMap((trail) => placesOf(trail, this.placeOf));
       const name = (text: string, at: [number, number], color: string) => {
-        taken.push(tag(c, text, at, color, room, [...taken, ...bars], crowd));
+        taken.push(tag(c, text, at, color, room, [...taken, ...bars], [...crowd, ...lines]));
       };
       if (own) name(shortName(chosen), own, t.accent);
       if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
       if (second) name(shortName(other), second, t.warm);
+      for (const trail of this.trails) {
+        for (const { text, at } of tagsOf(trail, this.placeOf)) {
+          if (isInside(at, room)) name(text, at, colorOf(trail.overlay.kind));
+        }
+      }
     }
     const pointed = hovered === null ? null : this.at(hovered);
     delete this.surface.dataset.label;
     if (!pointed || hovered === null || (small && !this.isPointedAt)) return;
     const [x, y] = this.values(hovered, 28, "value first");
-    const box = label(c, [capital(shortName(hovered)), y, x], pointed, room, taken, crowd);
+    const title = `${capital(shortName(hovered))}${families.suffix(hovered)}`;
+    const box = label(c, [title, y, x], pointed, room, taken, crowd);
     this.surface.dataset.label = [...box, ...pointed].map((v) => v.toFixed(1)).join(" ");
   }
+}
+
+function isInside([x, y]: [number, number], [left, top, right, bottom]: Box): boolean {
+  return x >= left && x <= right && y >= top && y <= bottom;
 }
 
 /** Fills the current path, with a rim that separates it from the background. */

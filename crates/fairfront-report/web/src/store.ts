@@ -15,6 +15,7 @@ import {
 } from "./grammar.ts";
 import { columnOf, judgedMeasures, type Measure } from "./label.ts";
 import { idOf, indexOf, parseId } from "./modelId.ts";
+import { isShownOn, type Overlay } from "./overlay.ts";
 import { plain } from "./number.ts";
 import { meetingOf, type Rule, select, type Selection, Unmet } from "./select.ts";
 
@@ -45,6 +46,8 @@ export class Store {
   selection: Selection | null = null;
   /** The problem of the selection: no model meets the requirements, or the address is invalid. */
   problem: string | null = null;
+  /** The overlays that you switched off. */
+  readonly hiddenOverlays = new Set<Overlay>();
   /** The model that the report opens at; `null` for the unmitigated model. */
   readonly knee: number | null;
   private readonly listeners: [Change[], () => void][] = [];
@@ -134,6 +137,19 @@ export class Store {
 
   setView(view: Partial<Pick<Store, "split" | "x" | "y">>): void {
     this.change(["view"], () => Object.assign(this, view));
+  }
+
+  /** The overlays that belong to a plot of these measures on the current rows, including those switched off. */
+  overlaysOf(measures: Measure[]): Overlay[] {
+    return (this.data.run.overlays ?? []).filter((overlay) => isShownOn(overlay, measures, this.split));
+  }
+
+  /** Switches an overlay on or off in all plots. */
+  showOverlay(overlay: Overlay, isShown: boolean): void {
+    this.change(["view"], () => {
+      if (isShown) this.hiddenOverlays.delete(overlay);
+      else this.hiddenOverlays.add(overlay);
+    });
   }
 
   /** Selects a model by the requirements and the rule. */

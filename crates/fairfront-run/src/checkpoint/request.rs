@@ -9,7 +9,7 @@ use fairfront_solve::{AnySolver, Polish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::setting::{FAMILY, FRONT_IN, OBJECTIVE, PENALTY, POLISH, SCORE, SOLVER};
+use crate::setting::{FAMILY, FRONT_IN, HIDDEN, OBJECTIVE, PENALTY, POLISH, SCORE, SOLVER};
 use crate::{Error, FamilyRequest, FitRequest, FrontIn, Penalty, RunInfo};
 
 const FORMAT: &str = "fairfront-fit-request";
@@ -163,6 +163,8 @@ impl Request {
             },
         );
         flat.insert(Setting(FAMILY), self.family.family.name().into());
+        let hidden = Some(self.family.hidden).filter(|hidden| *hidden > 0);
+        flat.insert(Setting(HIDDEN), json(serde_json::to_value(hidden)));
         flat.insert(
             Setting(SCORE),
             json(serde_json::to_value(&self.family.brought.outcome)),

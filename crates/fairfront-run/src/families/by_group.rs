@@ -13,6 +13,8 @@ const POINTS: usize = 25;
 /// With more thresholds in a group, every second, third, … is tried; for one rate, and for each of
 /// two rates.
 const MOST_THRESHOLDS: [usize; 2] = [4_096, 128];
+/// The smallest allowed difference, in steps between points.
+const LEAST: f64 = 0.1;
 /// Rates that differ by less than this are equal.
 const EQUAL: f64 = 1e-12;
 /// The name in legends.
@@ -283,7 +285,8 @@ fn front(groups: &[Group], n_rates: usize) -> Vec<Vec<f64>> {
         high - low
     };
     let widest = (0..n_rates).map(difference).fold(0.0, f64::max);
-    let allowed = |at: usize| widest * at as f64 / (POINTS - 1) as f64;
+    // Rates of few people cannot be equal, unless everybody is rejected.
+    let allowed = |at: usize| widest * (at as f64).max(LEAST) / (POINTS - 1) as f64;
     let found = (0..POINTS)
         .into_par_iter()
         .map(|at| least_cost(groups, n_rates, allowed(at)));

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use fairfront_core::{Condition, Dataset, Objective, StopSignal, say};
 use fairfront_data::{Diagnostic, Encoded, Encoding, Part};
 use fairfront_learn::{
-    ClassProblem, GroupClasses, GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures,
-    ProbabilityColumn, Source, Wanted, learn,
+    GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures, ProbabilityColumn, Source,
+    Wanted, learn,
 };
 use rayon::prelude::*;
 
+use super::importance::add_importances;
 use super::score;
 use crate::setting::SCORE;
 use crate::{Error, Family, FamilyRequest, InputInfo, LearnerInfo};
@@ -45,18 +46,22 @@ impl Learning {
             true => fairfront_core::Error::Stopped.into(),
             false => Error::data(format!("the learners cannot be fitted: {error}")),
         })?;
-        let diagnostics = match &request.brought.outcome {
-            Some(column) => score::check(encoded, &learned.outcome.source, column)?,
-            None => Vec::new(),
-        };
-        Self::of(encoded, learned, out_of_fold, (request.seed, diagnostics))
+        let family = family(&learned, request);
+        let mut learning = Self::of(encoded, learned, out_of_fold, family)?;
+        if let (Some(column), Family::Score) = (&request.brought.outcome, family) {
+            learning.diagnostics = score::check(encoded, column)?;
+        }
+        if let Some(learned) = &learning.combined.encoding.learned {
+            add_importances(&mut learning.learners, learned, encoded, request.seed);
+        }
+        Ok(learning)
     }
 
     fn of(
         encoded: &Encoded,
         learned: Learned,
         out_of_fold: OutOfFoldFeatures,
-        (seed, diagnostics): (u64, Vec<Diagnostic>),
+        family: Family,
     ) -> Result<Self, Error> {
         let names = learned.feature_names();
         let mut combined = Vec::with_capacity(encoded.parts.len());
@@ -72,13 +77,7 @@ impl Learning {
         }
         let wrong = || Error::data("the rows of a split are missing");
         let parts = |parts: Vec<Dataset>| parts.try_into().map_err(|_| wrong());
-        let family = match &learned.outcome.source {
-            Source::Trees(_) => Family::Trees,
-            Source::Columns(_) if learned.has_trees() || learned.groups.is_empty() => Family::Score,
-            Source::Columns(_) => Family::Estimator,
-        };
-        let mut learners = learners(&learned, &encoded.encoding);
-        add_importances(&mut learners, &learned, encoded, seed);
+        let learners = learners(&learned, &encoded.encoding, family);
         let mut encoding = encoded.encoding.clone();
         encoding.learned = Some(learned);
         encoding.check().map_err(|e| Error::data(e.to_string()))?;
@@ -96,7 +95,7 @@ impl Learning {
             family,
             learners,
             out_of_fold,
-            diagnostics,
+            diagnostics: Vec::new(),
         })
     }
 
@@ -106,39 +105,12 @@ impl Learning {
     }
 }
 
-/// Adds the importance of each column on validation rows, if there are any.
-fn add_importances(learners: &mut [LearnerInfo], learned: &Learned, encoded: &Encoded, seed: u64) {
-    let rows = encoded.part(Part::Validation);
-    if rows.n_rows() == 0 {
-        return;
-    }
-    let train = encoded.part(Part::Train);
-    let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
-    let labels = rows.blocks().flat_map(|b| b.labels().to_vec());
-    let labels = labels.map(|label| Some(u32::from(label > 0.0)));
-    let mut classes = vec![(labels.collect(), 2)];
-    for group in &learned.groups {
-        let attributes = &train.schema().attributes;
-        let attribute = attributes.iter().position(|a| a.name == group.attribute);
-        let attribute = attribute.unwrap_or_default();
-        let of = GroupClasses::of(train, attribute, group.given);
-        classes.push((of.labels(rows, attribute, group.given), of.classes.len()));
-    }
-    for ((info, learner), (labels, n_classes)) in
-        learners.iter_mut().zip(learned.learners()).zip(classes)
-    {
-        let problem = ClassProblem {
-            labels,
-            n_classes,
-            weights: weights.clone(),
-        };
-        // Without a row in any class, there is nothing to measure.
-        let Ok(found) = learner.permutation_importance(rows, &problem, seed) else {
-            continue;
-        };
-        for (input, rise) in info.inputs.iter_mut().zip(found) {
-            input.permutation = Some(rise);
-        }
+/// The family of models over the features of these learners.
+fn family(learned: &Learned, request: &FamilyRequest) -> Family {
+    match &learned.outcome.source {
+        Source::Trees(_) => Family::Trees,
+        Source::Columns(_) if request.brought.estimator => Family::Estimator,
+        Source::Columns(_) => Family::Score,
     }
 }
 
@@ -155,12 +127,8 @@ fn features(learned: &Learned, rows: &Dataset) -> Vec<f64> {
     blocks.map(of_block).collect::<Vec<_>>().concat()
 }
 
-/// The comparisons of the objectives, and the columns that hold probabilities.
-fn wanted(
-    encoded: &Encoded,
-    objectives: &[Arc<dyn Objective>],
-    request: &FamilyRequest,
-) -> Result<Wanted, Error> {
+/// The comparisons of groups that the objectives make: an attribute, and the rows that count.
+pub(super) fn comparisons(objectives: &[Arc<dyn Objective>]) -> Vec<(usize, Condition)> {
     let mut comparisons: Vec<(usize, Condition)> = Vec::new();
     for objective in objectives {
         let Some((attribute, _)) = objective.compares() else {
@@ -177,6 +145,15 @@ fn wanted(
             }
         }
     }
+    comparisons
+}
+
+/// The comparisons of the objectives, and the columns that hold probabilities.
+fn wanted(
+    encoded: &Encoded,
+    objectives: &[Arc<dyn Objective>],
+    request: &FamilyRequest,
+) -> Result<Wanted, Error> {
     let encoding = &encoded.encoding;
     let brought = &request.brought;
     let attributes = &encoded.part(Part::Train).schema().attributes;
@@ -206,9 +183,10 @@ fn wanted(
     let mut ignored = request.ignored.clone();
     ignored.extend(brought.outcome.iter().cloned());
     Ok(Wanted {
-        comparisons,
+        comparisons: comparisons(objectives),
         outcome,
         groups,
+        from_estimator: brought.estimator,
         ignored,
         settings: request.trees.clone(),
         seed: request.seed,
@@ -216,7 +194,10 @@ fn wanted(
 }
 
 /// A numeric column as probabilities.
-fn probability_column(encoding: &Encoding, column: &str) -> Result<ProbabilityColumn, Error> {
+pub(super) fn probability_column(
+    encoding: &Encoding,
+    column: &str,
+) -> Result<ProbabilityColumn, Error> {
     let mut position = 0;
     for rule in &encoding.numeric {
         if rule.column == column {
@@ -236,7 +217,8 @@ fn probability_column(encoding: &Encoding, column: &str) -> Result<ProbabilityCo
 }
 
 /// The description of the learners in `run.json`.
-fn learners(learned: &Learned, encoding: &Encoding) -> Vec<LearnerInfo> {
+fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<LearnerInfo> {
+    let info = |learner, predicts, classes| info(learner, family, predicts, classes);
     let target = encoding.target.as_ref();
     let positive = target.map_or_else(|| "positive".into(), fairfront_data::TargetRule::condition);
     let classes = vec!["negative".to_owned(), "positive".to_owned()];
@@ -260,7 +242,7 @@ fn learners(learned: &Learned, encoding: &Encoding) -> Vec<LearnerInfo> {
     all
 }
 
-fn info(learner: &Learner, predicts: String, classes: Vec<String>) -> LearnerInfo {
+fn info(learner: &Learner, family: Family, predicts: String, classes: Vec<String>) -> LearnerInfo {
     let (kind, trees, inputs) = match &learner.source {
         Source::Trees(forest) => {
             let total: f64 = forest.gain.iter().sum();
@@ -279,7 +261,11 @@ fn info(learner: &Learner, predicts: String, classes: Vec<String>) -> LearnerInf
                 gain: 1.0 / columns.len() as f64,
                 permutation: None,
             });
-            ("score column", 0, inputs.collect())
+            let kind = match family {
+                Family::Estimator => "estimator",
+                _ => "score column",
+            };
+            (kind, 0, inputs.collect())
         }
     };
     LearnerInfo {

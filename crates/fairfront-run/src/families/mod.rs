@@ -8,24 +8,28 @@
 mod bound;
 mod by_group;
 mod embed;
+mod importance;
 mod learning;
+mod optimism;
+mod plan;
 mod plug_in;
 mod score;
 mod sweep;
-mod worse;
 
 use std::sync::Arc;
 
-use fairfront_core::{Measure, Objective, Points, Problem, either, say};
+use fairfront_core::{Measure, Objective, Points, Problem, either, measure, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
+use fairfront_pareto::{Values, nondominated};
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
 use self::embed::Space;
 pub(crate) use self::learning::Learning;
-pub(crate) use self::worse::clearly_worse;
-use self::worse::counts_between;
+pub(crate) use self::optimism::correct;
+use self::optimism::optimism;
+pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
-use crate::fit::{self, Found, Given, parse_objectives};
+use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::rest::Rest;
 use crate::setting::{FAMILY, OBJECTIVE};
@@ -72,7 +76,13 @@ pub(crate) fn find(
     let stop = observer.stop_signal();
     let learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
     let space = Space::of(&learning.combined.encoding);
-    let trees = plug_in::find(&learning, given, &space, observer)?;
+    // If other groups are compared now, the parameters of an earlier front have other meanings.
+    let is_alike = |earlier: &&Earlier| earlier.front.n_params() == space.n_params();
+    let given = Given {
+        earlier: given.earlier.filter(is_alike),
+        ..given
+    };
+    let (trees, swept) = plug_in::find(&learning, given, &space, observer)?;
     let linear = match request.family.family {
         FamilyName::Auto => {
             let earlier = given.earlier.map(|earlier| space.linear_part(earlier));
@@ -84,7 +94,14 @@ pub(crate) fn find(
         }
         _ => None,
     };
-    merge(learning, &space, &trees, linear.as_ref(), given, observer)
+    merge(
+        learning,
+        &space,
+        (&trees, swept),
+        linear.as_ref(),
+        given,
+        observer,
+    )
 }
 
 /// Why models of learners cannot be fitted for these objectives, if they cannot.
@@ -137,12 +154,11 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Puts the models of all families on one front: those for which no model of another family is
-/// clearly better on the rows that decide between families.
+/// Puts the models of all families on one front.
 fn merge(
     learning: Learning,
     space: &Space,
-    trees: &Found,
+    (trees, swept): (&Found, bool),
     linear: Option<&Found>,
     given: Given,
     observer: &mut dyn Observer,
@@ -171,7 +187,7 @@ fn merge(
         let own = found.judged.diagnostics.iter().cloned();
         judged.diagnostics.extend(own);
     }
-    if encoded.parts_for(RowRole::Families) != [Split::Validation] {
+    if parts.len() > 1 && encoded.parts_for(RowRole::Families) != [Split::Validation] {
         diagnostics.push(Diagnostic::note(say![
             "there are no validation rows, so training rows decide between families; linear models \
              look slightly better on the rows they were fitted on"
@@ -192,6 +208,7 @@ fn merge(
             info: Some(FamilyInfo {
                 request: given.request.family.clone(),
                 features: learning.features,
+                swept,
             }),
             learners: learning.learners,
             overlays,
@@ -228,7 +245,8 @@ pub(crate) fn overlays(
     Ok(overlays)
 }
 
-/// The joint front of families.
+/// The joint front of families: the models that no other one dominates in the measures on training and
+/// validation rows, after those of linear models are corrected.
 fn join(
     encoded: &Encoded,
     task: &Task,
@@ -243,20 +261,24 @@ fn join(
         families.resize(points.len(), part.family);
         unmitigated.push(part.unmitigated.get(0));
     }
-    let worse = clearly_worse(encoded, &points, &families, measures)?;
-    let kept: Vec<usize> = (0..points.len()).filter(|i| !worse[*i]).collect();
-    let in_measures = kept.len();
     let undefined = |measure: Measure| {
         let name = measure.name(encoded.part(Split::Train).schema());
         Error::data(format!("{name} is undefined on the training rows"))
     };
-    let values = judge::chosen_by(encoded, &points, measures)?.map_err(undefined)?;
     let m = measures.len();
+    let optimism = optimism(encoded, &points, &families, measures)?;
+    let mut values = judge::chosen_by(encoded, &points, measures)?.map_err(undefined)?;
+    correct(&mut values, &families, &optimism);
+    let kept = nondominated(Values::new(&values, m)?);
+    let in_measures = kept.len();
     let kept = judge::spread(kept, &values, m, task.candidate.solver.points())?;
 
     // The unmitigated model is the one with the fewest errors on validation rows; of equal ones, the
     // first.
-    let counts = counts_between(encoded, &unmitigated)?;
+    let mut counts = Vec::new();
+    for rows in encoded.rows_for(RowRole::Families) {
+        counts = measure(&*predictor_of(rows.schema()), rows, &unmitigated)?;
+    }
     let error = |i: usize| measures[0].of(&counts[i]).unwrap_or(f64::INFINITY);
     let least = (0..counts.len()).fold(0, |best, i| match error(i) < error(best) {
         true => i,
@@ -289,7 +311,7 @@ fn join(
         info: JudgedInfo {
             front_in: FrontIn::Measures,
             measures: parts[0].found.judged.info.measures.clone(),
-            clearly_worse: (parts.len() > 1).then_some(points.len() - in_measures),
+            linear_optimism: (parts.len() > 1).then_some(optimism),
             candidates: infos().map(|info| info.candidates).sum(),
             moved: infos().map(|info| info.moved).sum(),
             in_objectives: infos().map(|info| info.in_objectives).sum(),

@@ -16,13 +16,13 @@ use crate::{Error, FitRequest, Penalty, families};
 
 /// Finds the front over the features of learners. Two groups and one measure need no solver: a
 /// sweep over one weight and all thresholds finds every trade-off. Otherwise the solver of the
-/// request runs on the few features.
+/// request runs on the few features. Also returns whether the front comes from the sweep.
 pub(crate) fn find(
     learning: &Learning,
     given: Given,
     space: &Space,
     observer: &mut dyn Observer,
-) -> Result<Found, Error> {
+) -> Result<(Found, bool), Error> {
     let encoded = &learning.plug_in;
     let train = encoded.part(Part::Train);
     // A handful of features on many rows needs next to no penalty.
@@ -46,7 +46,7 @@ pub(crate) fn find(
     let Some(comparison) = comparison(learning, &task) else {
         let mut found = fit::find(encoded.clone(), given, None, observer)?;
         found.diagnostics.clear();
-        return Ok(found);
+        return Ok((found, false));
     };
     let mut rest = Rest::new(&task.problem, stop);
     let costs = comparison.costs;
@@ -71,7 +71,7 @@ pub(crate) fn find(
     };
     let most = (task.candidate.solver.points(), 0);
     let judged = judge::judge(problem, encoded, outcome, request.front_in, most, &mut rest)?;
-    Ok(Found {
+    let found = Found {
         judged,
         polish: None,
         starts: None,
@@ -80,7 +80,8 @@ pub(crate) fn find(
         about: families::About::default(),
         encoded: encoded.clone(),
         task,
-    })
+    };
+    Ok((found, true))
 }
 
 /// The comparison of two groups by one measure, if that is all.

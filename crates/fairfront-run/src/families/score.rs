@@ -5,6 +5,7 @@ use fairfront_data::{Diagnostic, Encoded, Part};
 use fairfront_learn::{ProbabilityColumn, Source};
 
 use super::by_group::{usual_threshold, values};
+use super::learning::probability_column;
 use crate::setting::SCORE;
 use crate::{Error, Overlay, OverlayKind};
 
@@ -13,14 +14,9 @@ const CLEARLY: f64 = 3.0;
 
 /// Checks that the column holds probabilities, and warns if they look like those of a model that was
 /// trained on the training rows.
-pub(super) fn check(
-    encoded: &Encoded,
-    source: &Source,
-    column: &str,
-) -> Result<Vec<Diagnostic>, Error> {
-    let Source::Columns(columns) = source else {
-        return Ok(Vec::new());
-    };
+pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, Error> {
+    let own = probability_column(&encoded.encoding, column)?;
+    let source = Source::Columns(vec![own.clone()]);
     let rules = &encoded.encoding.numeric;
     if rules
         .iter()
@@ -34,7 +30,7 @@ pub(super) fn check(
     let mut losses = [Losses::default(); 4];
     for part in Part::ALL {
         let rows = encoded.part(part);
-        for probability in probabilities(rows, &columns[0]) {
+        for probability in probabilities(rows, &own) {
             // Scaling and back may move a value by a few units in the last place.
             if !(-1e-9..=1.0 + 1e-9).contains(&probability) {
                 return Err(Error::data(say![
@@ -43,7 +39,7 @@ pub(super) fn check(
                 ]));
             }
         }
-        losses[part as usize] = Losses::of(rows, source);
+        losses[part as usize] = Losses::of(rows, &source);
     }
     let [train, others @ ..] = losses;
     let other = others.into_iter().fold(Losses::default(), Losses::with);

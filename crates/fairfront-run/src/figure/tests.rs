@@ -4,7 +4,10 @@ use fairfront_data::{Known, Ordered, Prepared};
 use fairfront_solve::{AnySolver, PfSmg, Trace, Weighted};
 
 use super::*;
-use crate::{FitRequest, SolverChoice, fit, front_table, run_info};
+use crate::{
+    Family, FitRequest, Overlay as RunOverlay, OverlayKind, OverlayPoint, SolverChoice, fit,
+    front_table, run_info,
+};
 
 fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
     let known = Known::named(name).unwrap().unwrap();
@@ -89,12 +92,7 @@ fn panels_show_the_columns_of_test_rows() {
 
 #[test]
 fn a_front_in_measures_is_drawn_in_measures() {
-    let weighted = Weighted {
-        sums: 6,
-        most_steps: 4,
-        ..Weighted::default()
-    };
-    let (run, front) = run_of("demo(rows=600)", AnySolver::Weighted(weighted));
+    let (run, front) = weighted();
     let figures = figures(&run, &front);
     assert_eq!(figures.len(), 3);
     let (low, high) = range_of(&front, "test.accuracy");
@@ -103,6 +101,89 @@ fn a_front_in_measures_is_drawn_in_measures() {
     let difference = range_of(&front, "test.demographic_parity_difference(sex)");
     let named = "demographic parity difference (sex)";
     assert!(says(svg, named, difference), "{svg}");
+}
+
+fn weighted() -> (RunInfo, FrontTable) {
+    let weighted = Weighted {
+        sums: 6,
+        most_steps: 4,
+        ..Weighted::default()
+    };
+    run_of("demo(rows=600)", AnySolver::Weighted(weighted))
+}
+
+#[test]
+fn families_have_their_own_markers() {
+    let (run, mut front) = weighted();
+    let n = front.len();
+    assert!(n > 2);
+    assert!(figures(&run, &front)[0].svg.contains(FRONT));
+    front.families = vec![Family::Linear; n];
+    front.families[0] = Family::Trees;
+    front.families[2] = Family::Trees;
+    for Figure { svg, .. } in figures(&run, &front) {
+        assert!(svg.contains("models from boosted trees, 2 points"), "{svg}");
+        assert!(svg.contains(&format!("linear models, {} point", n - 2)));
+        assert!(!svg.contains(FRONT));
+    }
+    front.families = vec![Family::Trees; n];
+    let svg = &figures(&run, &front)[1].svg;
+    assert!(svg.contains("models from boosted trees") && !svg.contains("linear models"));
+}
+
+#[test]
+fn overlays_are_drawn_in_plots_of_their_measures() {
+    let (mut run, front) = weighted();
+    let difference = "demographic_parity_difference(sex)";
+    let point = |values: &[f64], low: &[f64], high: &[f64]| OverlayPoint {
+        values: values.to_vec(),
+        low: low.to_vec(),
+        high: high.to_vec(),
+        name: None,
+    };
+    let overlay = |kind, split: &str, points| RunOverlay {
+        kind,
+        label: "a label".into(),
+        split: Some(split.into()),
+        measures: vec!["error_rate".into(), difference.into()],
+        points,
+    };
+    let line = vec![
+        point(&[0.25, 0.0], &[0.125, 0.0], &[0.5, 0.0625]),
+        point(&[0.125, 0.5], &[], &[]),
+    ];
+    run.overlays = vec![
+        overlay(OverlayKind::Bound, "test", line.clone()),
+        overlay(OverlayKind::ByGroup, "validation", line.clone()),
+        overlay(OverlayKind::Score, "test", line[1..].to_vec()),
+    ];
+    let shown = figures(&run, &front);
+    let drawn = |at: usize| shown[at].svg.matches("<title>estimate</title>").count();
+    // Once in each figure with accuracy and the difference by sex; not for race.
+    assert_eq!([drawn(0), drawn(1), drawn(2)], [1, 1, 0]);
+    assert!(
+        shown[0]
+            .svg
+            .contains("Also shown: estimate (a label); a label.")
+    );
+    assert!(!shown.iter().any(|f| f.svg.contains("thresholds by group")));
+
+    let numbers = RunNumbers::new(&run, &front);
+    let trails = numbers.trails(&["accuracy".into(), difference.into()]);
+    assert_eq!(trails.len(), 2);
+    assert_eq!(trails[0].values, [0.75, 0.0, 0.875, 0.5]);
+    // Accuracy is better above, the difference below; a point without a band is its own band.
+    assert_eq!(trails[0].better, [0.875, 0.0, 0.875, 0.5]);
+    assert_eq!(trails[0].worse, [0.5, 0.0625, 0.875, 0.5]);
+    assert!(trails[1].better.is_empty());
+    let race = "demographic_parity_difference(race)".to_owned();
+    assert!(
+        numbers
+            .trails(&["accuracy".into(), race.clone()])
+            .is_empty()
+    );
+    let three = numbers.trails(&[race, Measure::ERROR_RATE.into(), difference.into()]);
+    assert!(three[0].values[0].is_nan() && three[0].values[1..3] == [0.25, 0.0]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn networks_are_fitted_stored_and_used() {
             assert_eq!(of_table[prepared.rows[*row as usize] as usize], score);
         }
         let refused = model.export(ExportFormat::Sql).unwrap_err();
-        assert!(refused.to_string().contains("only linear models"));
+        assert!(refused.to_string().contains("only as ONNX"));
     }
 }
 

@@ -8,7 +8,7 @@ mod stored;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Objective, Problem, aside, predictor_of, say};
+use fairfront_core::{FairProblem, Objective, Problem, Schema, aside, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
 use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_solve::StopSignal;
@@ -26,7 +26,7 @@ use crate::certify::{
 };
 use crate::families::Learning;
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
-use crate::folder::{info_as_found, rows_by_split};
+use crate::folder::{info_as_found, parameter_names, rows_by_split};
 use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
@@ -106,6 +106,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         }
     };
     let checked = data(&info, &encoded);
+    let encoded = of_family(encoded, &info);
     let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
     let schema = encoded.part(Part::Train).schema();
     let objectives = parse_objectives(&info.requested, schema, &[], lambda).map_err(in_run)?;
@@ -127,12 +128,12 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         objectives: names.clone(),
         definitions,
         at_zero: values_at_zero(&problem)?,
-        features: encoded.encoding.schema().feature_names(),
+        features: parameter_names(&encoded.encoding.schema()),
         rows: rows_by_split(&encoded),
         penalty: match (&info.penalty, &info.stream) {
             (Some(penalty), None) if penalty.rule != PenaltyRule::Stopped => {
                 let stop = StopSignal::default();
-                // Penalties are those of linear models.
+                // Penalties are those of models without learners.
                 Some(PenaltyInfo::choose(penalty.asked(), &columns, &stop)?)
             }
             // The penalty of a stream was chosen on the rows of its first front.
@@ -244,7 +245,11 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     if stored != found {
         reasons.push(format!("the run has {stored} rows, the data have {found}"));
     }
-    let features = encoded.encoding.schema().feature_names();
+    let hidden = info.family.as_ref().map_or(0, |f| f.request.hidden);
+    let features = parameter_names(&Schema {
+        hidden,
+        ..encoded.encoding.schema()
+    });
     let learned = info
         .family
         .as_ref()
@@ -352,6 +357,14 @@ fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Cert
     Ok(found)
 }
 
+/// The rows of a run for its family of models: networks have hidden units.
+fn of_family(encoded: Encoded, info: &RunInfo) -> Encoded {
+    match &info.family {
+        Some(family) => family.request.rows(encoded),
+        None => encoded,
+    }
+}
+
 /// The rows of a run with the features of its learners, which are fitted again.
 fn with_learners(encoded: Encoded, info: &RunInfo) -> Result<Encoded, Error> {
     let schema = encoded.part(Part::Train).schema();
@@ -366,7 +379,8 @@ fn learned_again(
     objectives: &[Arc<dyn Objective>],
     info: &RunInfo,
 ) -> Result<(Encoded, Option<Check>), Error> {
-    let Some(family) = &info.family else {
+    let family = info.family.as_ref();
+    let Some(family) = family.filter(|family| family.request.family.learns()) else {
         return Ok((encoded, None));
     };
     let stop = StopSignal::default();

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::check::{self, Check, TOLERANCE};
 use crate::calibration::calibrations;
 use crate::certify::{REPLICATES, Weighed, weigh};
-use crate::families::clearly_worse;
+use crate::families::correct;
 use crate::folder::Described;
-use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test, select};
+use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::measured::{SplitValues, split_values};
 use crate::{Error, Family, FrontTable, LeftOut, RunInfo};
 
@@ -56,9 +56,11 @@ impl Recomputed {
             points,
             n_objectives: problem.n_objectives(),
         };
+        let family = info.family.as_ref();
+        let learns = family.is_some_and(|family| family.request.family.learns());
         let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
-            proofs: match left_out(LeftOut::OptimalityProofs) || info.family.is_some() {
+            proofs: match left_out(LeftOut::OptimalityProofs) || learns {
                 true => Ok(Vec::new()),
                 false => prove(problem, &front).map_err(|e| e.to_string()),
             },
@@ -184,7 +186,7 @@ impl Recomputed {
         let mut check = Check::new("no model dominates another");
         check.compared = self.points.len();
         let m = problem.n_objectives();
-        let (values, by) = match info.judged.front_in {
+        let (mut values, by) = match info.judged.front_in {
             FrontIn::Objectives => (
                 self.splits[0].objectives.clone(),
                 "in the objectives on training rows",
@@ -199,21 +201,14 @@ impl Recomputed {
                 }
             },
         };
-        if Values::new(&values, m).is_err() {
+        if let Some(optimism) = &info.judged.linear_optimism {
+            correct(&mut values, families, optimism);
+        }
+        let Ok(judged) = Values::new(&values, m) else {
             check.problem = Some("a value is not a number".into());
             return Ok(check);
-        }
-        // Models of one family are compared on these rows; families, on validation rows.
-        let mut best = Vec::new();
-        for family in Family::ALL {
-            let own = |i: &usize| families.get(*i).copied().unwrap_or_default() == family;
-            let own: Vec<usize> = (0..self.points.len()).filter(own).collect();
-            let of_family = select(&values, &own, m);
-            let found = nondominated(Values::new(&of_family, m)?);
-            best.extend(found.into_iter().map(|i| own[i]));
-        }
-        best.sort_unstable();
-        let same = |a: usize, b: usize| families.get(a) == families.get(b);
+        };
+        let best = nondominated(judged);
         let of = |i: usize| &values[i * m..(i + 1) * m];
         // Values that differ only by rounding tie.
         let beats = |a: usize, b: usize| {
@@ -221,22 +216,11 @@ impl Recomputed {
             dominates(of(a), of(b)) && pairs.any(|(a, b)| check::share(*a, *b) > TOLERANCE)
         };
         for worse in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
-            let beats = |better: &&usize| same(**better, worse) && beats(**better, worse);
-            if let Some(better) = best.iter().find(beats) {
+            if let Some(better) = best.iter().find(|better| beats(**better, worse)) {
                 check.different += 1;
                 let [worse, better] = [worse, *better].map(ModelId::of_index);
                 let first = || format!("model {worse} is dominated by model {better} {by}");
                 check.problem.get_or_insert_with(first);
-            }
-        }
-        if info.judged.clearly_worse.is_some() {
-            let worse = clearly_worse(encoded, &self.points, families, &self.measures)?;
-            for index in (0..worse.len()).filter(|i| worse[*i]) {
-                check.different += 1;
-                let id = ModelId::of_index(index);
-                check.problem.get_or_insert_with(|| {
-                    format!("a model of another family is clearly better than model {id}")
-                });
             }
         }
         Ok(check)

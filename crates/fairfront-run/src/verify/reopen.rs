@@ -5,7 +5,7 @@ use std::path::Path;
 use fairfront_core::{Message, say};
 use fairfront_data::{Encoded, Known, Prepared, ReadOptions};
 
-use super::{RowPlaces, with_learners};
+use super::{RowPlaces, of_family, with_learners};
 use crate::fit::fingerprint;
 use crate::store::read_stable;
 use crate::{Error, RunInfo};
@@ -21,7 +21,7 @@ pub(crate) fn rows_again(
         None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
     };
     match fingerprint(&encoded) == info.fingerprint {
-        true => with_learners(encoded, info),
+        true => with_learners(of_family(encoded, info), info),
         false => Err(Error::data(format!(
             "{}: its rows are no longer the rows of the run",
             info.source

@@ -46,6 +46,7 @@ impl Solver for EpsFair {
     fn suits(&self, problem: &dyn Problem) -> Suits {
         let n = problem.n_params();
         match without_roots(problem) {
+            _ if problem.more_starts(1).is_some() => Suits::Impossible(Why::SeveralMinima),
             Some(i) => Suits::Impossible(Why::NoCovariances(i)),
             None if n > MOST_DENSE => Suits::Impossible(Why::TooManyParameters(n)),
             None => Suits::Possible(match not_convex(problem) {

@@ -46,11 +46,11 @@ impl Solver for Trace {
         if m > MOST_AXES + 1 {
             return Suits::Impossible(Why::TooManyObjectives(m));
         }
-        if let Some(i) = without_roots(problem) {
-            return Suits::Impossible(Why::NoCovariances(i));
-        }
         if m > 1 && problem.more_starts(1).is_some() {
             return Suits::Impossible(Why::SeveralMinima);
+        }
+        if let Some(i) = without_roots(problem) {
+            return Suits::Impossible(Why::NoCovariances(i));
         }
         let is_dense = problem.n_params() <= MOST_DENSE;
         if m > 1 && is_dense && problem.second_order().is_none() {

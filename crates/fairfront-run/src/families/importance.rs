@@ -1,0 +1,47 @@
+//! The importance of columns for learners, as `run.json` describes it.
+
+use fairfront_data::{Encoded, Part};
+use fairfront_learn::{ClassProblem, GroupClasses, Learned};
+
+use crate::LearnerInfo;
+
+/// Adds the importance of each column on validation rows, if there are any.
+pub(super) fn add_importances(
+    learners: &mut [LearnerInfo],
+    learned: &Learned,
+    encoded: &Encoded,
+    seed: u64,
+) {
+    let rows = encoded.part(Part::Validation);
+    if rows.n_rows() == 0 {
+        return;
+    }
+    let train = encoded.part(Part::Train);
+    let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
+    let labels = rows.blocks().flat_map(|b| b.labels().to_vec());
+    let labels = labels.map(|label| Some(u32::from(label > 0.0)));
+    let mut classes = vec![(labels.collect(), 2)];
+    for group in &learned.groups {
+        let attributes = &train.schema().attributes;
+        let attribute = attributes.iter().position(|a| a.name == group.attribute);
+        let attribute = attribute.unwrap_or_default();
+        let of = GroupClasses::of(train, attribute, group.given);
+        classes.push((of.labels(rows, attribute, group.given), of.classes.len()));
+    }
+    for ((info, learner), (labels, n_classes)) in
+        learners.iter_mut().zip(learned.learners()).zip(classes)
+    {
+        let problem = ClassProblem {
+            labels,
+            n_classes,
+            weights: weights.clone(),
+        };
+        // Without a row in any class, there is nothing to measure.
+        let Ok(found) = learner.permutation_importance(rows, &problem, seed) else {
+            continue;
+        };
+        for (input, rise) in info.inputs.iter_mut().zip(found) {
+            input.permutation = Some(rise);
+        }
+    }
+}
