@@ -1,6 +1,5 @@
 """Families of models: boosted trees and scores of other models, on one front with linear models."""
 
-import io
 import json
 import shutil
 
@@ -48,6 +47,13 @@ def of_family(folder, family):
     return table.loc[table["family"] == family, "model_id"].tolist()
 
 
+def decisions(fairfront, model, path):
+    """Return the decisions of a model on the rows of a file."""
+    output = model.with_suffix(".csv")
+    fairfront("predict", model, path, "-o", output, "--force")
+    return pd.read_csv(output)["decision"] == 1
+
+
 def splits(fairfront, path, *flags):
     """Return the split of every row of the table."""
     return fairfront.encoded(path, *[flag for flag in flags if flag != "--quiet"])["split"].to_numpy()
@@ -77,8 +83,8 @@ def test_measures_are_those_of_the_decisions(fairfront, rows, auto, tmp_path):
     values = front(auto).set_index("model_id")
     for model in of_family(auto, "trees")[::7]:
         fairfront("select", auto, "--model-id", model, "--model", tmp_path / "m.json", "--force")
-        decided = pd.read_csv(io.BytesIO(fairfront("predict", tmp_path / "m.json", path)))["decision"].to_numpy()
-        decided, own = decided[test] == "yes", table[test]
+        decided = decisions(fairfront, tmp_path / "m.json", path).to_numpy()
+        decided, own = decided[test], table[test]
         accuracy = np.mean(decided == (own["approved"] == "yes").to_numpy())
         assert values.loc[model, "test.accuracy"] == pytest.approx(accuracy, abs=EXACT)
         difference = demographic_parity_difference(own["approved"] == "yes", decided, sensitive_features=own["sex"])
@@ -175,7 +181,8 @@ def test_a_front_around_a_score(fairfront, rows, other_model, tmp_path):
     assert mark["points"][0]["values"][0] == pytest.approx(error, abs=EXACT)
     # Decisions need the column of scores, and nothing else of the other model.
     fairfront("select", run, "--model-id", 1, "--model", tmp_path / "m.json")
-    assert b"decision" in fairfront("predict", tmp_path / "m.json", path)
+    decided = decisions(fairfront, tmp_path / "m.json", path)
+    assert 0 < decided.mean() < 1
 
 
 def test_in_sample_scores_are_noticed(fairfront, rows, other_model, tmp_path):
@@ -214,7 +221,7 @@ def test_wrong_scores_are_errors(fairfront, rows, other_model, tmp_path):
     [
         ["--sensitive", "race"],
         ["--objective", "error_rate", "--objective", "equalized_odds(sex)"],
-        ["--objective", "error_rate(false_negative=3)", "--objective", "predictive_equality(sex)"],
+        ["--objective", "error_rate(fn=3)", "--objective", "predictive_equality(sex)"],
         ["--objective", "error_rate", "--objective", "equal_opportunity(race)", "--sensitive", "race"],
     ],
 )
@@ -222,7 +229,7 @@ def test_other_groups_and_measures(fairfront, rows, tmp_path, flags):
     run = tmp_path / "run"
     fairfront("fit", rows[1], *LOANS, *flags, "--family", "trees", "--models", 24, "--out", run)
     found, models = info(run), front(run)
-    assert set(models["family"]) == {"trees"} and len(models) > 3
+    assert set(models["family"]) == {"trees"} and len(models) > 1
     fair = [name for name in found["judged"]["measures"] if name.endswith(")") and "difference" in name]
     assert {one["measures"][1] for one in found["overlays"]} == set(fair)
     # The fairest model is fairer than the unmitigated one on training rows, where it was chosen.
@@ -256,7 +263,7 @@ def test_a_killed_fit_resumes_with_the_same_bytes(fairfront, rows, auto, tmp_pat
 def test_exports_decide_alike(fairfront, rows, auto, tmp_path):
     path, model = rows[1], of_family(auto, "trees")[0]
     fairfront("select", auto, "--model-id", model, "--model", tmp_path / "m.json")
-    own = pd.read_csv(io.BytesIO(fairfront("predict", tmp_path / "m.json", path)))
+    own = decisions(fairfront, tmp_path / "m.json", path)
     fairfront("export", tmp_path / "m.json", "--format", "onnx", "-o", tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     table = pd.read_csv(path, dtype={one.name: str for one in session.get_inputs() if "string" in one.type})
@@ -264,8 +271,8 @@ def test_exports_decide_alike(fairfront, rows, auto, tmp_path):
     for one in session.get_inputs():
         values = table[one.name].fillna("") if "string" in one.type else table[one.name].astype(np.float64)
         feeds[one.name] = values.to_numpy(object if "string" in one.type else np.float64).reshape(-1, 1)
-    outputs = dict(zip([one.name for one in session.get_outputs()], session.run(None, feeds), strict=True))
-    assert (outputs["decision"].ravel() == (own["decision"] == "yes").to_numpy(int)).all()
+    label, _, _ = session.run(None, feeds)
+    assert (label.ravel() == own.to_numpy(int)).all()
     fairfront("export", tmp_path / "m.json", "--format", "sql", "-o", tmp_path / "m.sql")
     sql = (tmp_path / "m.sql").read_text()
     assert "CASE" in sql
@@ -289,9 +296,9 @@ def test_a_stream_of_trees(fairfront, rows, tmp_path):
     state, first, second = tmp_path / "state", tmp_path / "1.csv", tmp_path / "2.csv"
     rows[0][:1800].to_csv(first, index=False)
     rows[0][1800:].to_csv(second, index=False)
-    flags = [*LOANS, "--family", "trees", "--batch", 1500, "--state", state]
-    fairfront("stream", *flags, first)
-    fairfront("stream", *flags, second, "--flush")
+    flags = [*LOANS, "--family", "trees", "--batch", 1500]
+    fairfront("stream", state, first, *flags)
+    fairfront("stream", state, second, *flags, "--flush")
     assert b"agree" in fairfront("verify", state)
     assert set(front(fairfront_run(state))["family"]) == {"trees"}
 

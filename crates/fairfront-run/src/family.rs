@@ -221,6 +221,7 @@ impl FamilyInfo {
         (request.family == FamilyName::Network).then(|| Self {
             request: request.clone(),
             features: Vec::new(),
+            swept: false,
         })
     }
 }
