@@ -21,7 +21,9 @@ another method it is `fit` alone, without imports, reading and evaluation.
 
 Results are stored in `work/learners/` under a digest of everything that determines them, and reused. With fewer cases,
 seeds or methods than all, the report is written to `work/` too. With --scale, the cost of boosted trees is measured on
-tables of Adult's shape with up to ten million rows instead. Run by `make bench-learners`.
+tables of Adult's shape instead, with up to a million rows, or up to ten million with --scale 1e7.
+
+Run by `make bench-learners`.
 """
 
 import argparse
@@ -106,7 +108,8 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=list(range(1, 11)), metavar="SEED")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
-    parser.add_argument("--scale", nargs="?", type=float, const=1e7, metavar="ROWS", help="most rows")
+    parser.add_argument("--stored", action="store_true", help="only stored results; leave out what is missing")
+    parser.add_argument("--scale", nargs="?", type=float, const=1e6, metavar="ROWS", help="most rows")
     args = parser.parse_args()
     if not FAIRFRONT.is_file():
         sys.exit(f"{FAIRFRONT}: not found; run cargo build --release -p fairfront-cli, or set FAIRFRONT_BIN")
@@ -118,7 +121,7 @@ def main():
     for name in args.cases:
         seeds = []
         for seed in args.seeds:
-            seeds.append(one_seed(name, seed, args.methods))
+            seeds.append(one_seed(name, seed, args.methods, args.stored))
             print(".", end="", flush=True, file=sys.stderr)
         cases.append({"name": name, **dataclasses.asdict(CASES[name]), "seeds": seeds})
     print(file=sys.stderr)
@@ -134,7 +137,7 @@ def main():
 # Runs
 
 
-def one_seed(name, seed, methods):
+def one_seed(name, seed, methods, only_stored):
     """The numbers of all methods for one seed."""
     case = CASES[name]
     source = case.source.format(seed=seed, work=WORK)
@@ -144,20 +147,21 @@ def one_seed(name, seed, methods):
         rows = Path(folder) / "rows.csv"
         flags = [source, *case.flags, "--seed", seed, *SPLIT]
         run(FAIRFRONT, "data", "export", *flags, "--force", "-o", rows)
-        found = {m: stored(name, seed, m, flags, rows, Path(folder)) for m in ["unmitigated", *methods]}
+        result = lambda method: stored(name, seed, method, flags, rows, Path(folder), only_stored)
+        found = {method: result(method) for method in ["unmitigated", *methods]}
     unmitigated = found.pop("unmitigated")
     totals = np.array(unmitigated["totals"])
     limits = {}
     for key, splits in (("chosen", [0, 1]), ("test", [2])):
         share = totals[splits, :, 1].sum() / totals[splits].sum()
         limits[key] = [min(share, 1 - share), measures(unmitigated, splits, case.gap)[0, 1]]
-    methods = {method: numbers(method, front, case.gap, limits) for method, front in found.items()}
+    methods = {method: numbers(method, front, case.gap, limits) for method, front in found.items() if front}
     alone = measures(unmitigated, [2], case.gap)[0].tolist()
     rows = dict(zip(SPLITS, totals.sum((1, 2)).astype(int).tolist(), strict=True))
     return {"seed": seed, "rows": rows, "references": limits, "unmitigated": alone, "methods": methods}
 
 
-def stored(name, seed, method, flags, rows, folder):
+def stored(name, seed, method, flags, rows, folder, only_stored):
     """The cells of a method: stored ones, if everything that determines them is the same."""
     case = CASES[name]
     own = settings(case, method)
@@ -167,6 +171,8 @@ def stored(name, seed, method, flags, rows, folder):
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     path = WORK / f"{name}-{seed}-{method}-{digest}.json"
     if not path.is_file():
+        if only_stored:
+            return None
         if method in FAMILIES:
             front = with_fairfront(case, method, [*flags, *case.objectives], rows, folder)
         else:

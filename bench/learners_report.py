@@ -51,10 +51,11 @@ def table(case, limits):
         titles += [f"accuracy within {limit}", f"chosen within {limit}"]
     yield f"| {' | '.join(titles)} |"
     yield "| --- " + "| ---: " * (len(titles) - 1) + "|"
-    for method in seeds[0]["methods"]:
-        of = [seed["methods"][method] for seed in seeds]
+    for method in methods(case):
+        of = [seed["methods"][method] for seed in seeds if method in seed["methods"]]
+        note = "" if len(of) == len(seeds) else f" ({len(of)} of {len(seeds)} seeds)"
         cells = [
-            of[0]["title"] + (" (uses the attribute)" if method == "thresholds" else ""),
+            of[0]["title"] + (" (uses the attribute)" if method == "thresholds" else "") + note,
             f"{statistics.median(m['cpu_s'] for m in of):.1f}",
             f"{statistics.median(m['models'] for m in of):.0f}, {statistics.median(m['kept'] for m in of):.0f}",
             f"{100 * mean(m['share'] for m in of):.2f}%",
@@ -87,14 +88,23 @@ def chosen(values):
     return f"{mean(a for a, _ in some):.4f} at {mean(d for _, d in some):.3f}"
 
 
+def methods(case):
+    """The methods that have results for a seed, in order."""
+    return list(dict.fromkeys(method for seed in case["seeds"] for method in seed["methods"]))
+
+
+def title(case, method):
+    return next(seed["methods"][method]["title"] for seed in case["seeds"] if method in seed["methods"])
+
+
 def shares(case, method, kind="share"):
-    return [seed["methods"][method][kind] for seed in case["seeds"]]
+    return [seed["methods"][method][kind] for seed in case["seeds"] if method in seed["methods"]]
 
 
 def differences(case, method, kind="share"):
     """Auto's share minus that of a method, in percentage points."""
-    both = zip(shares(case, "auto", kind), shares(case, method, kind), strict=True)
-    return [100 * (a - b) for a, b in both]
+    both = [seed["methods"] for seed in case["seeds"] if method in seed["methods"]]
+    return [100 * (of["auto"][kind] - of[method][kind]) for of in both]
 
 
 def standard_error(values):
@@ -102,7 +112,7 @@ def standard_error(values):
 
 
 def lead(case, method, kind):
-    if "auto" not in case["seeds"][0]["methods"]:
+    if "auto" not in methods(case):
         return ""
     found = differences(case, method, kind)
     won, lost = sum(d > 0 for d in found), sum(d < 0 for d in found)
@@ -118,14 +128,15 @@ def goals(cases, limits):
     yield "In parentheses: the same for fronts as delivered."
     yield ""
     for case in cases:
-        present = case["seeds"][0]["methods"]
+        present = methods(case)
         if "auto" not in present:
             continue
-        least = math.ceil(SEEDS_TO_WIN * len(case["seeds"]) / 10)
         for method in [m for m in FAIRLEARN if m in present]:
+            n = len(shares(case, method))
+            least = math.ceil(SEEDS_TO_WIN * n / 10)
             yield (
-                f"- {case['title']}: larger share than {present[method]['title']} on at least {least} of "
-                f"{len(case['seeds'])} seeds: {both_kinds(lambda kind: wins(case, method, kind, least))}."
+                f"- {case['title']}: larger share than {title(case, method)} on at least {least} of {n} seeds: "
+                f"{both_kinds(lambda kind: wins(case, method, kind, least))}."
             )
         if all(method in present for method in BETTER_OF):
             yield (
