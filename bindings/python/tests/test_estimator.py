@@ -141,6 +141,8 @@ def test_learners_describe_the_probabilities(spy):
     # Calibration can only lower the loss on these rows.
     assert outcome["log_loss"] <= log_loss(y, spy.values["P(y=1)"]) + 1e-9
     assert clf.run_info_["family"]["brought"]["estimator"] is True
+    used = {name for name, weight in clf.select(knee=True).coefficients_.items() if weight != 0}
+    assert used <= {"estimator: probability", "estimator: sex=f"} and "estimator: probability" in used
     assert FairFrontClassifier(n_models=5).fit(*people(300)[:2]).learners_ == []
 
 
