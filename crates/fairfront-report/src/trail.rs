@@ -230,7 +230,7 @@ mod tests {
             &[0.1, 0.2, f64::NAN, 0.3, 0.1, f64::NAN],
         );
         assert_eq!(
-            overlay(3, &[pair.clone()])
+            overlay(3, std::slice::from_ref(&pair))
                 .matches("<title>a trail<")
                 .count(),
             1
