@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use fairfront_core::{Measure, Objective, Points, Problem, either, measure, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
+use fairfront_learn::Source;
 use fairfront_pareto::{Values, nondominated};
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
@@ -31,6 +32,7 @@ pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
 use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::mark::mark;
 use crate::rest::Rest;
 use crate::setting::{FAMILY, OBJECTIVE};
 use crate::task::Task;
@@ -235,12 +237,28 @@ pub(crate) fn overlays(
     if let Some(column) = &request.brought.outcome
         && learning.family == Family::Score
     {
-        overlays.extend(score::mark(
-            encoded,
-            &learned.outcome.source,
-            column,
-            measures,
-        )?);
+        let source = &learned.outcome.source;
+        overlays.extend(score_marks(encoded, source, column, measures)?);
+    }
+    Ok(overlays)
+}
+
+/// The score with its own threshold, on each split.
+fn score_marks(
+    encoded: &Encoded,
+    source: &Source,
+    column: &str,
+    measures: &[Measure],
+) -> Result<Vec<Overlay>, Error> {
+    let (Source::Columns(columns), Some(Measure::ErrorRate(costs))) = (source, measures.first())
+    else {
+        return Ok(Vec::new());
+    };
+    let mut overlays = Vec::new();
+    for part in Split::SHOWN {
+        let rows = encoded.part(part);
+        let own: Vec<f64> = score::probabilities(rows, &columns[0]).collect();
+        overlays.extend(mark(rows, part, &own, (column, *costs))?);
     }
     Ok(overlays)
 }
