@@ -645,7 +645,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors_say_what_to_do(name):
+def test_errors_have_remedies(name):
     params, kind, message = ERRORS[name]
     X, y, sex, _ = people(300)
     with pytest.raises(kind, match=message):

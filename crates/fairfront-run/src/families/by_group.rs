@@ -101,7 +101,7 @@ fn margins(
     eta.iter().zip(groups).map(margin).collect()
 }
 
-/// The thresholds of a group, from selecting nobody to selecting everybody.
+/// The thresholds of a group, from no selected row to all rows.
 struct Group {
     code: u32,
     thresholds: Vec<f64>,
@@ -270,7 +270,7 @@ fn front(groups: &[Group], n_rates: usize) -> Vec<Vec<f64>> {
         high - low
     };
     let widest = (0..n_rates).map(difference).fold(0.0, f64::max);
-    // Rates of few people cannot be equal, unless everybody is rejected.
+    // Rates of few people cannot be equal, unless all rows are rejected.
     let allowed = |at: usize| widest * (at as f64).max(LEAST) / (POINTS - 1) as f64;
     let found = (0..POINTS)
         .into_par_iter()

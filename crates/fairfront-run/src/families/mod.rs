@@ -3,7 +3,7 @@
 //! Learners are fitted out of fold, and their features are appended to the encoded columns, so that
 //! every model of the front is linear in the same features: a linear model has zeros for the
 //! features of learners, and a model of learners has zeros for the columns. Each family is solved on
-//! its own features; validation rows decide which models are on the front.
+//! its own features, and the joint front is judged on training and validation rows.
 
 mod bound;
 mod by_group;
@@ -191,7 +191,7 @@ fn merge(
     }
     if parts.len() > 1 && encoded.parts_for(RowRole::Families) != [Split::Validation] {
         diagnostics.push(Diagnostic::note(say![
-            "there are no validation rows, so training rows decide between families; linear models \
+            "without validation rows, training rows decide between families; linear models \
              look slightly better on the rows they were fitted on"
         ]));
     }
