@@ -10,6 +10,7 @@
 #                make bench-stream: streams, compared with fits on the same rows
 #                make bench-penalty: the unmitigated model, compared with scikit-learn's logistic regressions
 #                make bench-boosting: boosted trees, compared with LightGBM
+#                make bench-learners: fronts of linear models and of boosted trees, compared with fairlearn on LightGBM
 #                make bench-networks: fronts of networks, next to linear models and boosted trees
 #                make bench-choice: certified choices, on redraws of tables as populations
 #                make bench-python: the Python package, compared with the command and fairlearn
@@ -38,7 +39,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-boosting bench-networks bench-choice bench-python reproduce clean
+  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python reproduce clean
 
 test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -158,7 +159,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-networks bench-choice bench-python
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -191,6 +192,11 @@ bench-penalty: $(VENV)/.bench-installed
 bench-boosting: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-learn --example boosting
 	$(VENV_PYTHON) bench/boosting.py
+
+# LEARNERS=--scale measures the cost of boosted trees by the number of rows instead.
+bench-learners: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/learners.py $(LEARNERS)
 
 bench-networks: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
