@@ -69,7 +69,7 @@ def main():
         import lightgbm
 
         versions = {m.__name__: m.__version__ for m in (lightgbm, np)}
-        results = {"where": where(versions), "tables": rows, "prediction": prediction, "runs": runs}
+        results = {"machine": where(versions), "tables": rows, "prediction": prediction, "runs": runs}
         (BENCH / "results/boosting.json").write_text(json.dumps(results, indent=1) + "\n")
         path = BENCH / "results/boosting.md"
         marker = "\n## Why not an existing crate\n"

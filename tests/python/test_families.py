@@ -197,6 +197,47 @@ def test_in_sample_scores_are_noticed(fairfront, rows, other_model, tmp_path):
     assert "do not look like out-of-fold probabilities" in " ".join(done.stderr.decode().split())
 
 
+def test_scores_are_marked_and_compared(fairfront, rows, other_model, tmp_path):
+    path, run = with_scores(rows, tmp_path, other_model[0]), tmp_path / "run"
+    fairfront("fit", path, *LOANS, "--mark", "p", "--out", run)
+    found = info(run)
+    # The column is shown, but it is not a feature.
+    assert "p" not in found["features"]
+    assert set(front(run)["family"]) == {"linear"}
+    marks = {one["split"]: one for one in found["overlays"]}
+    assert set(marks) == {"train", "validation", "test"}
+    test = splits(fairfront, path, *LOANS, "--mark", "p") == "test"
+    selected, own = other_model[0][test] >= 0.5, rows[0][test]
+    y = (own["approved"] == "yes").to_numpy()
+    values = dict(zip(marks["test"]["measures"], marks["test"]["points"][0]["values"], strict=True))
+    assert values["1 - accuracy"] == pytest.approx(np.mean(selected != y), abs=EXACT)
+    difference = demographic_parity_difference(y, selected, sensitive_features=own["sex"])
+    assert values["demographic_parity_difference(sex)"] == pytest.approx(difference, abs=EXACT)
+    compared = json.loads(fairfront("compare", run, "--by", "measures", "--json"))
+    (measure,) = [one for one in compared["measures"] if one["measure"] == "demographic_parity_difference(sex)"]
+    (score,) = measure["scores"]
+    models = front(run)
+    better = (1 - models["test.accuracy"] <= score["error_rate"]) & (
+        models["test.demographic_parity_difference(sex)"] <= score["value"]
+    )
+    assert score["better_models"] == better.sum()
+    assert b"error rate" in fairfront("compare", run, "--by", "measures")
+    assert b"agree" in fairfront("verify", run, path)
+    refused = fairfront.run("stream", tmp_path / "state", path, *LOANS, "--mark", "p")
+    assert refused.returncode == 2 and b"--mark" in refused.stderr
+    wrong = with_scores(rows, tmp_path, other_model[0] + 1)
+    assert "not between 0 and 1" in fairfront.error("fit", wrong, *LOANS, "--mark", "p", "--out", tmp_path / "other")
+
+
+def test_certified_trees(fairfront, rows, tmp_path):
+    run = tmp_path / "run"
+    limit = "demographic_parity_difference(sex) <= 0.3"
+    fairfront("fit", rows[1], *LOANS, "--family", "auto", "--require", limit, "--out", run)
+    chosen = fairfront("select", run, "--require", limit, "--model", tmp_path / "m.json").decode()
+    assert "certified" in chosen
+    assert b"agree" in fairfront("verify", run, rows[1])
+
+
 def test_wrong_scores_are_errors(fairfront, rows, other_model, tmp_path):
     score = ["--score", "p", "--out-of-fold", "--out", tmp_path / "run"]
     p = other_model[0]
@@ -260,7 +301,7 @@ def test_a_killed_fit_resumes_with_the_same_bytes(fairfront, rows, auto, tmp_pat
     assert (run / "front.parquet").read_bytes() == (auto / "front.parquet").read_bytes()
 
 
-def test_exports_decide_alike(fairfront, rows, auto, tmp_path):
+def test_exports_make_the_same_decisions(fairfront, rows, auto, tmp_path):
     path, model = rows[1], of_family(auto, "trees")[0]
     fairfront("select", auto, "--model-id", model, "--model", tmp_path / "m.json")
     own = decisions(fairfront, tmp_path / "m.json", path)

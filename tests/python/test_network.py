@@ -15,7 +15,7 @@ DATA = "demo(rows=700)"
 NETWORK = ["--family", "network", "--hidden", str(HIDDEN), "--sensitive", "sex", "--quiet"]
 SOLVERS = {
     "weighted": ["--solver", "weighted"],
-    "pf-smg": ["--solver", "pf-smg", "--models", "40", "--set", "rounds=6"],
+    "pf-smg": ["--solver", "pf-smg", "--models", "40"],
     "covariances": ["--objective", "log_loss", "--objective", "score_covariance(sex)", "--models", "40"],
 }
 
@@ -63,11 +63,14 @@ def scores(model, rows):
     features = []
     for rule in encoding["numeric"]:
         values = rows[rule["column"]].to_numpy(float)
-        features.append((values - rule["shift"]) / rule["factor"])
-        assert not rule["indicator"] and not np.isnan(values).any()
+        present = np.where(np.isnan(values), rule["mean"], values)
+        features.append((present - rule["shift"]) / rule["factor"])
+        if rule.get("indicator"):
+            features.append(np.isnan(values).astype(float))
     for rule in encoding["categorical"]:
-        for category in rule["categories"]:
-            features.append((rows[rule["column"]].astype(str) == category).to_numpy(float))
+        strings = rows[rule["column"]].fillna("(missing)").astype(str)
+        known = strings.where(strings.isin(rule["categories"]), "(other)")
+        features += [(known == category).to_numpy(float) for category in rule["categories"]]
     z = np.column_stack(features)
     values = np.array(list(model["coefficients"].values()))
     weights, v, a = np.split(values, [HIDDEN * z.shape[1], -HIDDEN])
@@ -77,7 +80,7 @@ def scores(model, rows):
 def test_a_chosen_network_decides_the_same_everywhere(fairfront, run, tmp_path):
     _, folder = run
     model, rows = tmp_path / "model.json", tmp_path / "rows.csv"
-    fairfront("select", folder, "--model-id", 2, "-o", model)
+    fairfront("select", folder, "--model-id", 2, "--model", model)
     fairfront("data", "export", "demo(rows=300)", "-o", rows)
     predicted = pd.read_csv(io.BytesIO(fairfront("predict", model, rows, "-o", "-")))
     content, given = json.loads(model.read_text()), pd.read_csv(rows)
@@ -87,7 +90,7 @@ def test_a_chosen_network_decides_the_same_everywhere(fairfront, run, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     numeric = {rule["column"] for rule in content["encoding"]["numeric"]}
     names = [i.name for i in session.get_inputs()]
-    feed = {c: given[[c]].to_numpy(float) if c in numeric else given[[c]].astype(str).to_numpy(object) for c in names}
+    feed = {c: given[[c]].to_numpy(float) if c in numeric else given[[c]].fillna("").to_numpy(object) for c in names}
     label, probabilities, score = session.run(None, feed)
     np.testing.assert_allclose(score, predicted["score"], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(probabilities[:, 1], predicted["probability"], rtol=1e-11)
@@ -124,7 +127,7 @@ def test_a_toml_file_chooses_networks(fairfront, tmp_path):
 
 def test_resume_compares_the_hidden_units(fairfront, tmp_path):
     folder = tmp_path / "run"
-    fit = ["fit", DATA, *NETWORK, "--checkpoint-every", "0", "--out", folder]
+    fit = ["fit", DATA, *NETWORK, "--checkpoint-every", "0.01", "--out", folder]
     fairfront(*fit)
     again = fairfront.run(*fit, "--resume")
     assert again.returncode == 0, again.stderr

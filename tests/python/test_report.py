@@ -574,7 +574,7 @@ def test_families_have_their_own_markers(families, demo, browser):
         counts = families.table["family"].value_counts()
         stated = f"linear models: {counts['linear']}; models from boosted trees: {counts['trees']}"
         assert stated in it.page.inner_text("#provenance")
-    # Nothing is said about families if all models are linear.
+    # The report does not mention families if all models are linear.
     with Opened(browser, demo.path) as it:
         assert it.page.locator(".family:visible, #looks").count() == 0
         assert "A linear model (" in it.page.inner_text("#detail .card")
@@ -588,7 +588,7 @@ def test_the_card_lists_the_coefficients_of_its_kind(families, browser):
         assert "A model from boosted trees (fairfront" in it.page.inner_text("#detail .card")
         names = it.page.locator(".weights th[scope=row]").all_inner_texts()
         assert len(names) == len(learned) + 1 and "probability of approved = yes" in names
-        assert "what the columns say about sex=Female" in names
+        assert "the columns' information about sex=Female" in names
         # The unmitigated model is linear, so that no coefficient can be compared.
         assert families.info["unmitigated"].get("family") is None
         assert it.page.locator(".weights thead th").all_inner_texts() == ["quantity", "weight"]

@@ -100,8 +100,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         ``"paper"`` uses the settings of the experiments of Liu and Vicente instead of fairfront's defaults.
     family : {"linear", "trees", "auto", "network"}, default="linear"
         The family of models. ``"trees"`` combines probabilities that boosted trees estimate out of fold. ``"auto"``
-        fits both families and keeps the models that are nondominated on validation rows, so set
-        ``validation_fraction`` too. ``"network"`` fits neural networks with one hidden layer.
+        fits both families and keeps the models that no other model dominates. Validation rows correct the advantage
+        of linear models on the rows they were fitted on, so set ``validation_fraction`` too. ``"network"`` fits
+        neural networks with one hidden layer.
     hidden : int, default=None
         The number of hidden units of networks, from 1 to 1,024; by default 16. Only for ``family="network"``.
     validation_fraction : float, default=0.0

@@ -141,6 +141,8 @@ def test_learners_describe_the_probabilities(spy):
     # Calibration can only lower the loss on these rows.
     assert outcome["log_loss"] <= log_loss(y, spy.values["P(y=1)"]) + 1e-9
     assert clf.run_info_["family"]["brought"]["estimator"] is True
+    used = {name for name, weight in clf.select(knee=True).coefficients_.items() if weight != 0}
+    assert used <= {"estimator: probability", "estimator: sex=f"} and "estimator: probability" in used
     assert FairFrontClassifier(n_models=5).fit(*people(300)[:2]).learners_ == []
 
 
@@ -643,7 +645,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors_say_what_to_do(name):
+def test_errors_have_remedies(name):
     params, kind, message = ERRORS[name]
     X, y, sex, _ = people(300)
     with pytest.raises(kind, match=message):

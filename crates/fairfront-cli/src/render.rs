@@ -260,6 +260,7 @@ fn columns(columns: &[ColumnSummary], out: &mut String) {
             Role::Sensitive => "sensitive",
             Role::Weight => "weight",
             Role::Split => "split",
+            Role::Mark => "mark",
             Role::Dropped => "dropped",
             Role::Feature => "feature",
         };

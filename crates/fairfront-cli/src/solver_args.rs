@@ -56,7 +56,7 @@ pub(crate) struct SolverArgs {
     )]
     pub(crate) penalty: Option<PenaltyValue>,
     /// Family of models: linear, trees (combinations of probabilities that boosted trees estimate),
-    /// auto, which fits both and keeps the models that are nondominated on validation rows, or
+    /// auto, which fits both and keeps the models that no other model dominates, or
     /// network (neural networks with one hidden layer) [default: linear]
     #[arg(
         long,

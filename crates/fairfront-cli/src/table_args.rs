@@ -65,6 +65,10 @@ pub(crate) struct TableArgs {
     /// Column of sample weights
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     weight: Option<String>,
+    /// Column with probabilities of another model, from 0 to 1: show its decisions next to the front
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    mark: Vec<String>,
     /// Also use sensitive columns as features
     #[arg(long, help_heading = "Columns")]
     use_sensitive: bool,
@@ -337,6 +341,7 @@ impl TableArgs {
             drop: list(self.drop, other.drop),
             feature: list(self.feature, other.feature),
             weight: self.weight.or(other.weight),
+            mark: list(self.mark, other.mark),
             use_sensitive: self.use_sensitive || other.use_sensitive,
             r#type: list(self.r#type, other.r#type),
             categorical: list(self.categorical, other.categorical),
@@ -381,6 +386,9 @@ impl TableArgs {
             let (column, edges) = of_flag("--bins", grammar::bins(text))?;
             let before = spec.bins.insert(column.clone(), edges);
             once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
+        }
+        if !self.mark.is_empty() {
+            spec.marks = names("--mark", &self.mark)?;
         }
         if let Some(weight) = &self.weight {
             spec.weight = Some(of_flag("--weight", one_name(weight))?);
@@ -450,6 +458,7 @@ impl TableArgs {
         let features = names("--feature", &self.feature)?;
         let mut given: Vec<&String> = spec.sensitive.iter().flatten().collect();
         given.extend(spec.target.iter().chain(&spec.weight).chain(&features));
+        given.extend(&spec.marks);
         let is_free = |column: &String| !given.contains(&column);
         spec.drop = spec.drop.iter().filter(|c| is_free(c)).cloned().collect();
         spec.drop.extend(names("--drop", &self.drop)?);
@@ -459,7 +468,7 @@ impl TableArgs {
                 .iter()
                 .flatten()
                 .filter(|_| !spec.use_sensitive)
-                .chain(spec.target.iter().chain(&spec.weight))
+                .chain(spec.target.iter().chain(&spec.weight).chain(&spec.marks))
                 .collect();
             known.retain(|column| !roles.contains(&column) && !spec.drop.contains(column));
         }

@@ -19,6 +19,7 @@ impl Schema {
         Self {
             numeric: names.to_vec(),
             categorical: Vec::new(),
+            hidden: 0,
             ..self.clone()
         }
     }

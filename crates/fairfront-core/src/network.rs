@@ -128,7 +128,7 @@ impl Network {
     /// the score, nearly unchanged as long as it is small. The other units have random inputs,
     /// the same for the same number, and no effect yet; a descent can give them one.
     ///
-    /// Returns `None` if there are no hidden units or the model does not fit the schema.
+    /// Returns `None` without hidden units, or if the model does not fit the schema.
     pub fn embed(self, schema: &Schema, linear: &[f64], number: u64) -> Option<Vec<f64>> {
         let layout = self.layout(schema);
         let (intercept, coefficients) = linear.split_last()?;

@@ -14,6 +14,7 @@ settings! {
     FEATURE = Name::new("feature");
     KEEP = Name::new("keep");
     MEMORY = Name::new("memory");
+    MARK = Name::new("mark");
     MERGE = Name::new("merge");
     MIN_GROUP = Name::new("min_group");
     MISSING = Name::new("missing");

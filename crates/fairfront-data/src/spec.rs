@@ -10,7 +10,7 @@ use crate::date_part;
 use crate::grammar;
 use crate::read::ReadOptions;
 use crate::setting::{
-    BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, POOL_GROUPS,
+    BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, POOL_GROUPS,
     POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
 };
 use crate::table::ColumnType;
@@ -210,6 +210,9 @@ pub struct Spec {
     pub drop: Vec<String>,
     /// The column of sample weights.
     pub weight: Option<String>,
+    /// Columns with probabilities of other models, which plots show next to the front.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
     /// Whether sensitive columns are also features.
     pub use_sensitive: bool,
     /// Types set by the user.
@@ -255,6 +258,8 @@ pub enum Role {
     Weight,
     /// Defines which rows are for training, validation, certify and test.
     Split,
+    /// Probabilities of another model, for plots.
+    Mark,
     /// Not used.
     Dropped,
     /// A feature of the model.
@@ -274,6 +279,8 @@ impl Spec {
             Role::Weight
         } else if matches!(&self.split, SplitRule::Column(c) if c == column) {
             Role::Split
+        } else if self.marks.iter().any(|mark| mark == column) {
+            Role::Mark
         } else if self.drop.iter().any(|d| d == column)
             || self
                 .features
@@ -360,8 +367,8 @@ impl Spec {
             };
             options.types.insert(column.clone(), ty);
         }
-        if let Some(weight) = &self.weight {
-            options.types.insert(weight.clone(), ColumnType::Numeric);
+        for column in self.weight.iter().chain(&self.marks) {
+            options.types.insert(column.clone(), ColumnType::Numeric);
         }
         if let SplitRule::Column(column) = &self.split {
             options
@@ -389,6 +396,7 @@ impl Spec {
         let sensitive = self.sensitive.iter().flatten();
         named.extend(sensitive.map(|c| (c.as_str(), SENSITIVE)));
         named.extend(self.weight.iter().map(|c| (c.as_str(), WEIGHT)));
+        named.extend(self.marks.iter().map(|c| (c.as_str(), MARK)));
         if let SplitRule::Column(column) = &self.split {
             named.push((column, SPLIT));
         }

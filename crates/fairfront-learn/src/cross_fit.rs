@@ -84,7 +84,7 @@ impl OutOfFold {
     pub fn stated_by_user(raw: Vec<f64>, n_outputs: usize) -> Result<Self, Error> {
         if n_outputs == 0 || !raw.len().is_multiple_of(n_outputs) {
             return Err(Error::Shape {
-                what: "scores per row",
+                name: "scores per row",
                 expected: n_outputs,
                 found: raw.len(),
             });

@@ -2,8 +2,8 @@
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are no rows with a label and a positive weight.
-    #[error("there are no rows with a label and a positive weight")]
+    /// Every row lacks a label or a positive weight.
+    #[error("every row lacks a label or a positive weight")]
     NoRows,
     /// There are fewer than two classes.
     #[error("expected at least 2 classes, found {found}")]
@@ -38,10 +38,10 @@ pub enum Error {
         weight: f64,
     },
     /// Two arrays do not fit together.
-    #[error("expected {expected} {what}, found {found}")]
+    #[error("expected {expected} {name}, found {found}")]
     Shape {
         /// The numbers that the array holds.
-        what: &'static str,
+        name: &'static str,
         /// Expected number.
         expected: usize,
         /// Number found.
@@ -81,12 +81,12 @@ impl Error {
 }
 
 /// Checks a length.
-pub(crate) fn expect_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+pub(crate) fn expect_len(name: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found {
         return Ok(());
     }
     Err(Error::Shape {
-        what,
+        name,
         expected,
         found,
     })

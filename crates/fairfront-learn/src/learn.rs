@@ -224,7 +224,7 @@ impl Work<'_> {
                 let schema = self.train.schema();
                 let blocks = self.train.blocks();
                 let raw = blocks.flat_map(|block| source.raw(schema, block)).collect();
-                // Whoever brings probabilities confirms that they are out of fold.
+                // The user confirmed that these probabilities are out of fold.
                 let raw = OutOfFold::stated_by_user(raw, source.n_outputs())?;
                 (source, raw)
             }

@@ -35,7 +35,7 @@ pub struct Learner {
     pub quality: Quality,
 }
 
-/// Where raw scores come from.
+/// The source of raw scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -84,7 +84,7 @@ pub struct GroupLearner {
 pub struct LearnedFeature {
     /// Its name among the features of a model.
     pub name: String,
-    /// What it is computed from.
+    /// The source of its values.
     pub kind: FeatureKind,
     /// Subtracted from the value: the mean of the out-of-fold values.
     pub shift: f64,
@@ -92,7 +92,7 @@ pub struct LearnedFeature {
     pub factor: f64,
 }
 
-/// The quantity behind a learned feature.
+/// The quantity of a learned feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureKind {

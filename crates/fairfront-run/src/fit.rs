@@ -30,7 +30,7 @@ use crate::standing::Standing;
 use crate::task::Task;
 use crate::{
     Error, Family, FamilyInfo, FamilyRequest, LearnerInfo, Overlay, Penalty, PenaltyInfo,
-    PenaltyRule, attribute_texts, diagnostic, families, memory,
+    PenaltyRule, attribute_texts, diagnostic, families, mark, memory,
 };
 
 /// The largest number of models of an updated front whose thresholds are moved.
@@ -227,6 +227,12 @@ fn fit_prepared(
     let encoding = start.elapsed().as_secs_f64();
     let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
     fitted.seconds[0] += encoding;
+    fitted.overlays.extend(mark::marks(
+        prepared,
+        &fitted.encoded,
+        &request.objectives,
+        custom,
+    )?);
     let diagnostics = findings.all().chain(&fitted.diagnostics).cloned();
     fitted.diagnostics = by_severity(diagnostics.collect());
     Ok(fitted)

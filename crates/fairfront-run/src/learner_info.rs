@@ -17,7 +17,8 @@ pub struct LearnerInfo {
     pub trees: usize,
     /// The log loss of its probabilities out of fold.
     pub log_loss: f64,
-    /// The area under its ROC curve out of fold; absent for more than two classes.
+    /// The area under its ROC curve out of fold; for more than two classes, the mean over classes of each against
+    /// all others; absent if a class has no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auc: Option<f64>,
     /// The importance of each column.

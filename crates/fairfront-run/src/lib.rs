@@ -29,6 +29,7 @@ mod folder;
 mod group_rows;
 mod judge;
 mod learner_info;
+mod mark;
 mod meaning;
 mod measured;
 mod memory;
@@ -61,8 +62,9 @@ pub use certify::{
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
-    CompareOptions, ComparedMeasure, Comparison, FrontShare, JudgedFront, MOST_VOLUME_OBJECTIVES,
-    MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
+    CompareOptions, ComparedMeasure, ComparedScore, Comparison, FrontShare, JudgedFront,
+    MOST_VOLUME_OBJECTIVES, MeasureComparison, NamedFront, Origin, UNMITIGATED, compare,
+    compare_measures,
 };
 pub use error::Error;
 pub use families::{EstimatorPlan, GroupPlan, plan_estimators};

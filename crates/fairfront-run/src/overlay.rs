@@ -11,7 +11,7 @@ pub struct Overlay {
     pub kind: OverlayKind,
     /// The name in legends.
     pub label: String,
-    /// The split of the rows behind the values: `test`, `validation` or `train`; absent if the values
+    /// The split whose rows have these values: `test`, `validation` or `train`; absent if the values
     /// hold for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,

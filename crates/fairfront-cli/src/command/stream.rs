@@ -182,6 +182,10 @@ fn options(
     let (spec, read) = asked
         .table
         .settings(set.as_ref(), asked.solver.is_paper())?;
+    if let Some(mark) = spec.marks.first() {
+        let message = format!("--mark {mark}: streams do not keep this column; remove the flag");
+        return Err(Error::usage(message).into());
+    }
     let source = known.clone().unwrap_or_else(|| "stream".into());
     Ok(StreamOptions {
         live: LiveOptions {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fairfront_core::grouped;
+use fairfront_core::{counted, grouped};
 use fairfront_run::{Comparison, MeasureComparison};
 
 use super::TextTable;
@@ -103,6 +103,24 @@ pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
         }
     }
     table.render(&mut out);
+    for compared in &found.measures {
+        for score in &compared.scores {
+            let _ = writeln!(
+                out,
+                "  {}: error rate {}, {} {}; {} of the front {} better",
+                score.name.replace(char::is_control, "\u{fffd}"),
+                significant(score.error_rate),
+                compared.measure,
+                significant(score.value),
+                counted(score.better_models, "model"),
+                if score.better_models == 1 {
+                    "is"
+                } else {
+                    "are"
+                },
+            );
+        }
+    }
     let limits = found.measures.iter();
     let limits: Vec<String> = limits
         .map(|m| format!("{} {}", m.measure, significant(m.reference[1])))

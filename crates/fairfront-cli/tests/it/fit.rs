@@ -49,6 +49,7 @@ fn a_run_folder_has_the_documented_contents() {
     let header = reader.headers().expect("a header").clone();
     for name in [
         "model_id",
+        "family",
         "objective.log_loss",
         "objective.score_covariance(sex)",
         "validation.objective.log_loss",
@@ -64,7 +65,8 @@ fn a_run_folder_has_the_documented_contents() {
     let mut rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a row")).collect();
     let unmitigated = rows.pop().expect("a row");
     assert_eq!(&unmitigated[0], "unmitigated");
-    let loss: f64 = unmitigated[1].parse().expect("a number");
+    assert_eq!(&unmitigated[1], "linear");
+    let loss: f64 = unmitigated[2].parse().expect("a number");
     assert_eq!(
         json["unmitigated"]["values"]["objective.log_loss"].as_f64(),
         Some(loss)
@@ -72,7 +74,7 @@ fn a_run_folder_has_the_documented_contents() {
     assert_eq!(rows.len() as u64, json["models"].as_u64().expect("a count"));
     let losses: Vec<f64> = rows
         .iter()
-        .map(|r| r[1].parse().expect("a number"))
+        .map(|r| r[2].parse().expect("a number"))
         .collect();
     assert!(losses.is_sorted(), "models are ordered by the loss");
 

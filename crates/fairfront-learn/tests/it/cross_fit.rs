@@ -133,7 +133,7 @@ fn any_number_of_threads_gives_the_same_scores() {
 }
 
 #[test]
-fn a_class_without_rows_in_a_fold_is_no_error() {
+fn a_class_may_lack_rows_in_a_fold() {
     let mut table = mixed(300, 2, 5);
     // Two rows of class 2: some folds are fitted without one of them.
     table.labels[10] = 2;

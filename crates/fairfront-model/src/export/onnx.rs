@@ -237,9 +237,15 @@ impl Builder<'_> {
         let Some(indicator) = term.indicator else {
             return sum;
         };
-        let [indicator, zero] = [indicator, 0.0].map(|n| self.double(n));
-        let added = self.node("Where", &[&number.missing, &indicator, &zero]);
-        self.node("Add", &[&sum, &added])
+        let indicator = self.double(indicator);
+        self.add_if_missing(&sum, number, &indicator)
+    }
+
+    /// Adds these numbers to `sum` in rows without a value.
+    fn add_if_missing(&mut self, sum: &str, number: &Number, added: &str) -> String {
+        let zero = self.double(0.0);
+        let added = self.node("Where", &[&number.missing, added, &zero]);
+        self.node("Add", &[sum, &added])
     }
 
     /// Adds the input of a categorical column, and returns the index of its string.

@@ -18,16 +18,17 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** An SVG drawing with one path. */
+/** An SVG drawing with one path. The parser of HTML knows the namespace, so that the report contains no address. */
 export function drawn(frame: Attributes, path: Attributes): SVGElement {
-  const create = (tag: string, attributes: Attributes) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-    return element;
+  const template = document.createElement("template");
+  template.innerHTML = "<svg><path></path></svg>";
+  const element = template.content.firstElementChild as SVGElement;
+  const set = (target: Element | null, attributes: Attributes) => {
+    for (const [name, value] of Object.entries(attributes)) target?.setAttribute(name, String(value));
   };
-  const element = create("svg", frame);
-  element.append(create("path", path));
-  return element as SVGElement;
+  set(element, frame);
+  set(element.firstElementChild, path);
+  return element;
 }
 
 /** Shortens a string to `most` characters; a shortened string ends with an ellipsis. */

@@ -34,5 +34,5 @@ export function paramName(data: PageData, param: number): string {
     return `probability of ${data.run.learners?.[0]?.predicts ?? "a positive label"}`;
   }
   // Names of learned features start with the kind of learner.
-  return `what the columns say about ${name.slice(name.indexOf(": ") + 2)}`;
+  return `the columns' information about ${name.slice(name.indexOf(": ") + 2)}`;
 }

@@ -80,7 +80,7 @@ function whichLie(models: number[]): string {
   return `models ${names.slice(0, -1).join(", ")} and ${names[names.length - 1] ?? ""} lie`;
 }
 
-/** The sentences about a bound: what it means, and whether a model of the front beats it. */
+/** The sentences about a bound: its meaning, and whether a model of the front beats it. */
 export function boundSentences(store: Store, bound: Overlay): string[] {
   const { front, split } = store;
   const hasBand = bound.points.some(({ low }) => low !== undefined);

@@ -1,7 +1,7 @@
-// The section about learners: what they predict, how well, and from which columns.
+// The section about learners: their predictions, quality, and columns.
 
 import type { LearnerFacts } from "./data.ts";
-import { freshId, h, name, scrolling, section, shorten } from "./dom.ts";
+import { h, name, scrolling, section, shorten } from "./dom.ts";
 import { counted, fixed, grouped, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -64,7 +64,6 @@ function columns(learner: LearnerFacts, showAll: boolean): HTMLElement {
 
 /** One learner: facts, and its columns. */
 function card(learner: LearnerFacts): HTMLElement {
-  const id = freshId("learner");
   const facts: [string, string][] = [
     ["Kind", learner.trees > 0 ? `${learner.kind}, ${counted(learner.trees, "tree")}` : learner.kind],
     ["Classes", shorten(learner.classes.map((one) => shorten(one, 40)).join(", "), 200)],
@@ -87,20 +86,20 @@ function card(learner: LearnerFacts): HTMLElement {
   draw();
   return h(
     "article",
-    { class: "learner", "aria-labelledby": id },
-    h("h3", { id }, "Predicts ", name(learner.predicts, 60)),
+    { class: "learner", "aria-label": `Learner of ${shorten(learner.predicts, 60)}` },
+    h("h3", {}, "Predicts ", name(learner.predicts, 60)),
     list,
     ...(learner.inputs.length > 0 ? [table, more] : []),
   );
 }
 
-/** What the learners of a run look at; `null` if the run has no learners. */
+/** The section about the learners of a run; `null` if the run has no learners. */
 export function looks({ data }: Store): HTMLElement | null {
   const learners = data.run.learners ?? [];
   if (learners.length === 0) return null;
   const element = section(
     "looks",
-    "What the models look at",
+    "Learners and their columns",
     "Models that are not linear in the columns combine probabilities that learners estimate. A column's share of the gain " +
       "shows how much a learner relies on it; it does not show in which direction.",
   );

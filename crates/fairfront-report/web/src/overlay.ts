@@ -8,7 +8,7 @@ import { columnOf, direction, type Measure } from "./label.ts";
 export interface Overlay {
   kind: "bound" | "by-group" | "score";
   label: string;
-  /** The split of the rows behind the values; absent if they hold for all. */
+  /** The split whose rows have these values; absent if they hold for all. */
   split?: string;
   measures: string[];
   /** The points, in the order of the line through them. */

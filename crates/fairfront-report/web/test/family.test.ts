@@ -53,7 +53,7 @@ test("a model lists only its own kind of coefficients", () => {
   const names = (model: number) => ownParams(data, model).map((param) => paramName(data, param));
   assert.deepEqual(names(0), ["age", "job=a", "(intercept)"]);
   assert.deepEqual(names(UNMITIGATED), names(0));
-  assert.deepEqual(names(1), ["probability of income = >50K", "what the columns say about sex=Female", "(intercept)"]);
+  assert.deepEqual(names(1), ["probability of income = >50K", "the columns' information about sex=Female", "(intercept)"]);
   assert.ok(combinesLearners(data, [0, 0, 1, 0, 0]) && !combinesLearners(data, [1, 0, 0, 1, 1]));
 });
 

@@ -7,13 +7,13 @@ use fairfront_core::{
 };
 use fairfront_data::setting::{self, BINS, MERGE, MIN_GROUP, SENSITIVE, SPLIT};
 use fairfront_data::{Diagnostic, Encoded, Part};
-use fairfront_pareto::{Values, hypervolume};
+use fairfront_pareto::{Values, dominates, hypervolume};
 use serde::Serialize;
 
 use crate::certify::{CONFIDENCE, Family, Kind, REPLICATES, SEED};
 use crate::setting::BY;
 use crate::verify::{RowPlaces, rows_again};
-use crate::{Error, Run, run_name};
+use crate::{Error, OverlayKind, Run, run_name};
 
 /// Number of replicates in memory at a time.
 const CHUNK: usize = 128;
@@ -45,6 +45,24 @@ pub struct ComparedMeasure {
     pub reference: [f64; 2],
     /// The fronts, in the order given.
     pub fronts: Vec<FrontShare>,
+    /// Scores of other models that the runs contain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<ComparedScore>,
+}
+
+/// A column of scores with its usual threshold, next to the front of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedScore {
+    /// The run and the column.
+    pub name: String,
+    /// Its error rate.
+    pub error_rate: f64,
+    /// Its value of the fairness measure.
+    pub value: f64,
+    /// Share of the box that it dominates.
+    pub hypervolume_share: f64,
+    /// Number of models of the run's front that are better in one of both and not worse in the other.
+    pub better_models: usize,
 }
 
 /// The front of a run in the error rate and a fairness measure.
@@ -248,6 +266,7 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
     ];
     let reference = bounds.map(|bound| if bound > 0.0 { bound.min(1.0) } else { 1.0 });
     let mut fronts: Vec<FrontShare> = Vec::with_capacity(runs.len());
+    let mut scores = Vec::new();
     for named in runs {
         let front = &named.run.front;
         let values = |name: &str| front.column(&column(name)).unwrap_or_default();
@@ -256,6 +275,7 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
             .filter_map(|(accuracy, value)| Some([1.0 - (*accuracy)?, (*value)?]))
             .flatten()
             .collect();
+        scores.extend(scores_of(named, (split, measure), &points, reference)?);
         let share = share(&points, reference)?;
         let first = fronts.first().map(|first| first.hypervolume_share);
         fronts.push(FrontShare {
@@ -270,7 +290,36 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
         measure: measure.into(),
         reference,
         fronts,
+        scores,
     })
+}
+
+/// The scores of other models that a run contains, compared with its models.
+fn scores_of(
+    named: &Named,
+    (split, measure): (Part, &str),
+    models: &[f64],
+    reference: [f64; 2],
+) -> Result<Vec<ComparedScore>, Error> {
+    let mut found = Vec::new();
+    let overlays = named.run.info.overlays.iter();
+    let scores = overlays.filter(|o| o.kind == OverlayKind::Score && o.is_on(split.name()));
+    for overlay in scores {
+        let of = |name: &str| Some(overlay.values(name)?.first()?[0]);
+        let (Some(error), Some(value)) = (of("error_rate"), of(measure)) else {
+            continue;
+        };
+        let own = [error, value];
+        let is_better = |model: &&[f64]| dominates(model, &own);
+        found.push(ComparedScore {
+            name: format!("{}: {}", named.name, overlay.label),
+            error_rate: error,
+            value,
+            hypervolume_share: share(&own, reference)?,
+            better_models: models.chunks_exact(2).filter(is_better).count(),
+        });
+    }
+    Ok(found)
 }
 
 /// The share of the box that models dominate.

@@ -3,7 +3,9 @@
 mod measures;
 mod read;
 
-pub use measures::{ComparedMeasure, FrontShare, MeasureComparison, compare_measures};
+pub use measures::{
+    ComparedMeasure, ComparedScore, FrontShare, MeasureComparison, compare_measures,
+};
 pub use read::UNMITIGATED;
 
 use fairfront_core::{aside, counted, say};

@@ -1,11 +1,12 @@
 //! Thresholds by group: decisions that use the sensitive attribute.
 
-use fairfront_core::{Condition, Costs, Dataset, Measure, Points, measure, predictor_of};
+use fairfront_core::{Condition, Costs, Dataset, Measure};
 use fairfront_data::{Encoded, Part};
 use fairfront_learn::Learned;
 use rayon::prelude::*;
 
 use super::bound::compared;
+use crate::mark::{usual_threshold, values};
 use crate::{Error, Overlay, OverlayKind, OverlayPoint};
 
 /// Points of a curve.
@@ -48,7 +49,14 @@ pub(crate) fn by_group(
             let eta = outcome(learned, rows);
             let of_point = |thresholds: &Vec<f64>| {
                 let margins = margins(rows, &eta, attribute, &codes, thresholds, *costs);
-                values(rows, &margins, &[measures[0], *one])
+                let values = values(rows, &margins, &[measures[0], *one])?;
+                let values = values.into_iter().collect::<Option<Vec<f64>>>();
+                Ok(values.map(|values| OverlayPoint {
+                    values,
+                    low: Vec::new(),
+                    high: Vec::new(),
+                    name: None,
+                }))
             };
             let points: Vec<Option<OverlayPoint>> =
                 chosen.iter().map(of_point).collect::<Result<_, Error>>()?;
@@ -63,11 +71,6 @@ pub(crate) fn by_group(
         }
     }
     Ok(overlays)
-}
-
-/// The threshold on η that costs least if groups do not matter.
-pub(super) fn usual_threshold(costs: Costs) -> f64 {
-    costs.false_positive / (costs.false_positive + costs.false_negative)
 }
 
 /// η of each row, from the features of the learners, which follow the numeric columns.
@@ -98,25 +101,7 @@ fn margins(
     eta.iter().zip(groups).map(margin).collect()
 }
 
-/// Measures of the decisions with these margins; `None` if one is undefined.
-pub(super) fn values(
-    rows: &Dataset,
-    margins: &[f64],
-    measures: &[Measure],
-) -> Result<Option<OverlayPoint>, Error> {
-    let rows = rows.of_numeric(&["margin".to_owned()], margins)?;
-    let decide = Points::from_vec(2, vec![1.0, 0.0]);
-    let counts = measure(&*predictor_of(rows.schema()), &rows, &decide)?;
-    let values: Option<Vec<f64>> = measures.iter().map(|m| m.of(&counts[0])).collect();
-    Ok(values.map(|values| OverlayPoint {
-        values,
-        low: Vec::new(),
-        high: Vec::new(),
-        name: None,
-    }))
-}
-
-/// The thresholds of a group, from selecting nobody to selecting everybody.
+/// The thresholds of a group, from no selected row to all rows.
 struct Group {
     code: u32,
     thresholds: Vec<f64>,
@@ -285,7 +270,7 @@ fn front(groups: &[Group], n_rates: usize) -> Vec<Vec<f64>> {
         high - low
     };
     let widest = (0..n_rates).map(difference).fold(0.0, f64::max);
-    // Rates of few people cannot be equal, unless everybody is rejected.
+    // Rates of few people cannot be equal, unless all rows are rejected.
     let allowed = |at: usize| widest * (at as f64).max(LEAST) / (POINTS - 1) as f64;
     let found = (0..POINTS)
         .into_par_iter()

@@ -64,7 +64,7 @@ impl Space {
         })
     }
 
-    #[expect(clippy::unused_self, reason = "all mappings read alike")]
+    #[expect(clippy::unused_self, reason = "all mappings are methods")]
     fn map(
         &self,
         points: &Points,

@@ -162,7 +162,7 @@ fn wanted(
         let Some(attribute) = attributes.iter().position(|a| a.name == own.attribute) else {
             let name = &own.attribute;
             return Err(Error::usage(format!(
-                "there is no sensitive attribute {name:?}"
+                "{name:?} is not a sensitive attribute"
             )));
         };
         let columns = own.columns.iter().map(|c| probability_column(encoding, c));

@@ -3,7 +3,7 @@
 //! Learners are fitted out of fold, and their features are appended to the encoded columns, so that
 //! every model of the front is linear in the same features: a linear model has zeros for the
 //! features of learners, and a model of learners has zeros for the columns. Each family is solved on
-//! its own features; validation rows decide which models are on the front.
+//! its own features, and the joint front is judged on training and validation rows.
 
 mod bound;
 mod by_group;
@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use fairfront_core::{Measure, Objective, Points, Problem, either, measure, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
+use fairfront_learn::Source;
 use fairfront_pareto::{Values, nondominated};
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
@@ -31,6 +32,7 @@ pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
 use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::mark::mark;
 use crate::rest::Rest;
 use crate::setting::{FAMILY, OBJECTIVE};
 use crate::task::Task;
@@ -189,7 +191,7 @@ fn merge(
     }
     if parts.len() > 1 && encoded.parts_for(RowRole::Families) != [Split::Validation] {
         diagnostics.push(Diagnostic::note(say![
-            "there are no validation rows, so training rows decide between families; linear models \
+            "without validation rows, training rows decide between families; linear models \
              look slightly better on the rows they were fitted on"
         ]));
     }
@@ -235,12 +237,28 @@ pub(crate) fn overlays(
     if let Some(column) = &request.brought.outcome
         && learning.family == Family::Score
     {
-        overlays.extend(score::mark(
-            encoded,
-            &learned.outcome.source,
-            column,
-            measures,
-        )?);
+        let source = &learned.outcome.source;
+        overlays.extend(score_marks(encoded, source, column, measures)?);
+    }
+    Ok(overlays)
+}
+
+/// The score with its own threshold, on each split.
+fn score_marks(
+    encoded: &Encoded,
+    source: &Source,
+    column: &str,
+    measures: &[Measure],
+) -> Result<Vec<Overlay>, Error> {
+    let (Source::Columns(columns), Some(Measure::ErrorRate(costs))) = (source, measures.first())
+    else {
+        return Ok(Vec::new());
+    };
+    let mut overlays = Vec::new();
+    for part in Split::SHOWN {
+        let rows = encoded.part(part);
+        let own: Vec<f64> = score::probabilities(rows, &columns[0]).collect();
+        overlays.extend(mark(rows, part, &own, (column, *costs))?);
     }
     Ok(overlays)
 }

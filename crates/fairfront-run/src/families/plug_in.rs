@@ -4,12 +4,12 @@ use fairfront_core::{Measure, Objective, Points, Problem};
 use fairfront_data::Part;
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
 
-use super::by_group::usual_threshold;
 use super::embed::Space;
 use super::learning::Learning;
 use super::sweep::{self, Comparison};
 use crate::fit::{self, Found, Given};
 use crate::judge::{self, matching};
+use crate::mark::usual_threshold;
 use crate::rest::Rest;
 use crate::task::Task;
 use crate::{Error, FitRequest, Penalty, families};

@@ -1,13 +1,12 @@
 //! A column of probabilities that another model produced.
 
-use fairfront_core::{Dataset, Measure, grouped, say};
+use fairfront_core::{Dataset, grouped, say};
 use fairfront_data::{Diagnostic, Encoded, Part};
 use fairfront_learn::{ProbabilityColumn, Source};
 
-use super::by_group::{usual_threshold, values};
 use super::learning::probability_column;
+use crate::Error;
 use crate::setting::SCORE;
-use crate::{Error, Overlay, OverlayKind};
 
 /// Standard errors by which the log loss on other rows must be higher for a warning.
 const CLEARLY: f64 = 3.0;
@@ -57,44 +56,11 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     Ok(diagnostics)
 }
 
-/// The score with its own threshold, on each split.
-pub(super) fn mark(
-    encoded: &Encoded,
-    source: &Source,
-    column: &str,
-    measures: &[Measure],
-) -> Result<Vec<Overlay>, Error> {
-    let (Source::Columns(columns), Some(Measure::ErrorRate(costs))) = (source, measures.first())
-    else {
-        return Ok(Vec::new());
-    };
-    let threshold = usual_threshold(*costs);
-    let mut overlays = Vec::new();
-    for part in Part::SHOWN {
-        let rows = encoded.part(part);
-        if rows.n_rows() == 0 {
-            continue;
-        }
-        let margins = probabilities(rows, &columns[0]).map(|p| p - threshold);
-        let margins: Vec<f64> = margins.collect();
-        let names = measures.iter().map(|m| m.name(rows.schema()));
-        let point = values(rows, &margins, measures)?;
-        overlays.extend(point.map(|mut point| {
-            point.name = Some(column.to_owned());
-            Overlay {
-                kind: OverlayKind::Score,
-                label: column.to_owned(),
-                split: Some(part.name().into()),
-                measures: names.collect(),
-                points: vec![point],
-            }
-        }));
-    }
-    Ok(overlays)
-}
-
 /// The column as it was before it was scaled.
-fn probabilities(rows: &Dataset, column: &ProbabilityColumn) -> impl Iterator<Item = f64> {
+pub(super) fn probabilities(
+    rows: &Dataset,
+    column: &ProbabilityColumn,
+) -> impl Iterator<Item = f64> {
     rows.blocks().flat_map(|block| {
         let of_row = |row| column.shift + column.factor * block.numeric(row)[column.position];
         (0..block.n_rows()).map(of_row)

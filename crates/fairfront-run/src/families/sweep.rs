@@ -62,7 +62,7 @@ struct Row {
     group: u8,
 }
 
-/// Sums of the rows above a threshold: cost of the errors relative to selecting nobody, and
+/// Sums of the rows above a threshold: cost of the errors relative to no selected row, and
 /// selected weight by group.
 #[derive(Clone, Copy, Default)]
 struct Sums {

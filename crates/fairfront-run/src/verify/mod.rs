@@ -8,7 +8,7 @@ mod stored;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Objective, Problem, Schema, aside, predictor_of, say};
+use fairfront_core::{FairProblem, Measure, Objective, Problem, Schema, aside, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
 use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_solve::StopSignal;
@@ -24,13 +24,15 @@ use stored::{points_of, read_encoding, read_front, read_tallies};
 use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
-use crate::families::Learning;
+use crate::families::{Learning, overlays};
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{info_as_found, parameter_names, rows_by_split};
 use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
-use crate::{Error, FrontTable, LearnerInfo, PenaltyInfo, PenaltyRule, Run, RunInfo};
+use crate::{
+    Error, FrontTable, LearnerInfo, Overlay, OverlayKind, PenaltyInfo, PenaltyRule, Run, RunInfo,
+};
 
 /// Reads the rows in the state of a stream, encoded as for its front. The arguments are the state's
 /// folder and one of its generations.
@@ -391,6 +393,20 @@ fn learned_again(
     check.json("run.json", "learners", &stored, &found, TOLERANCE);
     let (stored, found) = (json!(family.features), json!(learning.features));
     check.json("run.json", "family.features", &stored, &found, 0.0);
+    let measures: Option<Vec<Measure>> = objectives.iter().map(|o| o.measure()).collect();
+    let found = overlays(&learning, &measures.unwrap_or_default(), &family.request)?;
+    // Marks of other columns do not follow from the learners.
+    let is_mark = |overlay: &&Overlay| {
+        overlay.kind == OverlayKind::Score && info.spec.marks.contains(&overlay.label)
+    };
+    let stored: Vec<&Overlay> = info.overlays.iter().filter(|o| !is_mark(o)).collect();
+    check.json(
+        "run.json",
+        "overlays",
+        &json!(stored),
+        &json!(found),
+        TOLERANCE,
+    );
     Ok((learning.combined, Some(check)))
 }
 

@@ -26,7 +26,7 @@ pub struct DescentLimits {
 }
 
 /// Minimizes a weighted sum of the objectives from each of these points, all of them side by side,
-/// with `n_objectives` weights per point. Returns where the descents ended, and the sums there.
+/// with `n_objectives` weights per point. Returns the ends of the descents, and their sums.
 /// After a stop, these are the points reached so far.
 pub fn minimize_sums(
     problem: &dyn Problem,

@@ -36,9 +36,7 @@ impl Builder<'_> {
                 .collect();
             if let Some(indicators) = indicators {
                 let indicators = self.matrix(1, indicators);
-                let zero = self.double(0.0);
-                let added = self.node("Where", &[&number.missing, &indicators, &zero]);
-                inputs = self.node("Add", &[&inputs, &added]);
+                inputs = self.add_if_missing(&inputs, number, &indicators);
             }
         }
         let flat = self.constant(Tensor {
