@@ -14,7 +14,7 @@ stated for the first rule, the verdict of the second follows.
 fairlearn's methods get LightGBM with 100 trees of 8 leaves and native categories. GridSearch has fairlearn's own grid.
 ExponentiatedGradient is evaluated by its expected rates; mixtures of its models for neighboring bounds, down to the
 unmitigated model, are added, which need no further fit. Thresholds by group need the attribute to decide, so they
-are not comparable; they show what treating groups differently would gain.
+are not comparable; they show the gain of treating groups differently.
 
 CPU time is that of the whole process with one thread for fairfront, from reading the table to writing the report. For
 another method it is `fit` alone, without imports, reading and evaluation.
@@ -108,7 +108,7 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=list(range(1, 11)), metavar="SEED")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
-    parser.add_argument("--stored", action="store_true", help="only stored results; leave out what is missing")
+    parser.add_argument("--stored", action="store_true", help="only stored results; leave out missing ones")
     parser.add_argument("--scale", nargs="?", type=float, const=1e6, metavar="ROWS", help="most rows")
     args = parser.parse_args()
     if not FAIRFRONT.is_file():

@@ -50,7 +50,7 @@ def scale(most):
     print(text)
     results = BENCH / "results" if most >= KEPT_FROM else WORK
     (results / "learners-scale.md").write_text(text)
-    content = {"where": where({}), "flags": FLAGS, "runs": runs}
+    content = {"machine": where({}), "flags": FLAGS, "runs": runs}
     (results / "learners-scale.json").write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -59,7 +59,8 @@ def test_the_solver_did_some_work(run):
 
 def test_the_table(run):
     names = list(run.table)
-    assert names[0] == "model_id" and names[-1] == "params" and len(set(names)) == len(names)
+    assert names[:2] == ["model_id", "family"] and names[-1] == "params" and len(set(names)) == len(names)
+    assert set(run.table["family"]) == {"linear"}
     assert list(run.table["model_id"]) == list(range(1, len(run.table) + 1))
     assert run.info["models"] == len(run.table)
     assert run.info["objectives"] == run.objectives
@@ -70,7 +71,7 @@ def test_the_table(run):
     proof += [f"multiplier.{name}" for name in run.objectives]
     assert names[-len(proof) - 1 : -1] == proof
     names = [name for name in names if name not in proof]
-    assert list(run.info["unmitigated"]["values"]) == names[1:-1]
+    assert list(run.info["unmitigated"]["values"]) == names[2:-1]
     assert np.isfinite(np.stack(run.table["params"])).all()
     wanted = [o if s == "train" else f"{s}.{o}" for s in SPLITS for o in objective_columns(run)]
     wanted += [f"{name}.{measure}" for name in SPLITS for measure in measure_names(run)]
@@ -78,7 +79,7 @@ def test_the_table(run):
     parts = ["rows", "predicted", "observed"]
     wanted += [f"reliability.{i:02}.{part}" for i in range(1, 11) for part in parts]
     wanted += interval_columns(run)
-    assert names[1:-1] == wanted
+    assert names[2:-1] == wanted
 
 
 def interval_columns(run):
