@@ -88,13 +88,13 @@ export function boundSentences(store: Store, bound: Overlay): string[] {
   const sentences = [hasBand ? `${meaning}; the band covers sampling only.` : `${meaning}.`];
   const beyond = modelsBeyond(front, bound, split, "line");
   if (beyond.length === 0) return sentences;
-  const far = hasBand ? modelsBeyond(front, bound, split, "band") : beyond;
+  const far = modelsBeyond(front, bound, split, "band");
   const rows = `on ${rowsName(bound.split === undefined ? split : (bound.split as typeof split))} rows`;
-  const said =
+  const sentence =
     far.length > 0
       ? `${whichLie(far)} beyond the estimate ${rows}, which shows that the estimated probabilities are not exactly right.`
-      : `${whichLie(beyond)} beyond the estimate ${rows}, but within its band, so sampling can explain this.`;
-  return [...sentences, said.charAt(0).toUpperCase() + said.slice(1)];
+      : `${whichLie(beyond)} beyond the estimate ${rows}, but within the bands, so sampling can explain this.`;
+  return [...sentences, sentence.charAt(0).toUpperCase() + sentence.slice(1)];
 }
 
 /** The overlays of the plot, each with a switch; empty if the run has none. */

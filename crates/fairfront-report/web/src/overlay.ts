@@ -101,13 +101,17 @@ export function isBeyond(point: number[], from: number[], to: number[]): boolean
 }
 
 /**
- * The models that are better in every measure than some interpolated point of an overlay, or of the better side of its
- * band, on the rows of the overlay.
+ * The models that are better in every measure than some interpolated point of an overlay, on the rows of the overlay. For
+ * bands, the worse ends of the models' bands must be better than the better side of the overlay's band.
  */
 export function modelsBeyond(front: Front, overlay: Overlay, shown: Split, of: "line" | "band"): number[] {
   const split = (overlay.split ?? shown) as Split;
   const measures = comparedMeasures(overlay);
-  const columns = measures.map((measure) => columnOf(front, measure, split)?.values);
+  const columns = measures.map((measure) => {
+    const end = direction(measure) === "large" ? "band_low" : "band_high";
+    const ends = of === "band" ? front.values(`${split}.${measure}.${end}`) : undefined;
+    return ends ?? columnOf(front, measure, split)?.values;
+  });
   const all = measures.map((measure) => valuesOf(overlay, measure) ?? []);
   const signs = measures.map((measure) => (direction(measure) === "large" ? -1 : 1));
   const signed = (value: Value | undefined, i: number) => (value ?? NaN) * (signs[i] ?? 1);
