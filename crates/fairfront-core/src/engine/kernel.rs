@@ -88,30 +88,7 @@ vectorized! {
         let intercept = gradients.len() - 2;
         let slopes = &slopes[..rows.len()];
         let mut total = [T::ZERO; W];
-        let mut fours = slopes.chunks_exact(4);
-        let mut first = 0;
-        // Four rows at a time share loads and stores of the sums that every row adds to.
-        for four in fours.by_ref() {
-            let z = [0, 1, 2, 3].map(|i| rows.numeric(first + i));
-            for (j, gradient) in gradients[..z[0].len()].iter_mut().enumerate() {
-                let z = z.map(|z| T::of(z[j]));
-                for p in 0..W {
-                    let mut sum = gradient[p] + z[0] * four[0][p];
-                    sum += z[1] * four[1][p];
-                    sum += z[2] * four[2][p];
-                    gradient[p] = sum + z[3] * four[3][p];
-                }
-            }
-            first += 4;
-        }
-        for (r, slope) in (first..).zip(fours.remainder()) {
-            for (z, gradient) in rows.numeric(r).iter().zip(gradients.iter_mut()) {
-                let z = T::of(*z);
-                for p in 0..W {
-                    gradient[p] += z * slope[p];
-                }
-            }
-        }
+        add_numeric(rows, slopes, gradients);
         for (r, slope) in slopes.iter().enumerate() {
             for code in rows.codes(r) {
                 let gradient = &mut gradients[*code as usize];
@@ -380,6 +357,39 @@ vectorized! {
             losses[i] = w * (e.log_one_plus() + (-m).max(0.0));
             slopes[i] = -w * y * s;
             curvatures[i] = w * small * (1.0 - small);
+        }
+    }
+}
+
+/// Adds Σ slope · z over the rows, for the numeric features.
+#[inline(always)]
+pub(crate) fn add_numeric<const W: usize, T: Real>(
+    rows: &Rows,
+    slopes: &[[T; W]],
+    gradients: &mut [[T; W]],
+) {
+    let mut fours = slopes.chunks_exact(4);
+    let mut first = 0;
+    // Four rows at a time share loads and stores of the sums that every row adds to.
+    for four in fours.by_ref() {
+        let z = [0, 1, 2, 3].map(|i| rows.numeric(first + i));
+        for (j, gradient) in gradients[..z[0].len()].iter_mut().enumerate() {
+            let z = z.map(|z| T::of(z[j]));
+            for p in 0..W {
+                let mut sum = gradient[p] + z[0] * four[0][p];
+                sum += z[1] * four[1][p];
+                sum += z[2] * four[2][p];
+                gradient[p] = sum + z[3] * four[3][p];
+            }
+        }
+        first += 4;
+    }
+    for (r, slope) in (first..).zip(fours.remainder()) {
+        for (z, gradient) in rows.numeric(r).iter().zip(gradients.iter_mut()) {
+            let z = T::of(*z);
+            for p in 0..W {
+                gradient[p] += z * slope[p];
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ pub use cell::{Cells, Labels};
 pub use count::Counts;
 pub use expansion::LogOdds;
 pub use host::{BLOCKS_PER_TASK, Host};
-pub(crate) use kernel::{pull_back, scores};
+pub(crate) use kernel::{add_numeric, pull_back, scores};
 pub use nearest::{BothSides, NearRows, Nearest};
 pub use pass::{Form, Map, Over, Pass, Wanted};
 pub(crate) use sample::Sampler;
