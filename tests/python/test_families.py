@@ -285,6 +285,8 @@ def test_objectives_that_do_not_suit(fairfront, rows, tmp_path):
     run = tmp_path / "run"
     error = fairfront.run("fit", rows[1], *LOANS, *exact, "--family", "trees", "--out", run)
     assert error.returncode == 2 and b"error_rate" in error.stderr
+    error = fairfront.run("fit", rows[1], *LOANS, "--front-in", "objectives", "--family", "trees", "--out", run)
+    assert error.returncode == 2 and b"--front-in objectives" in error.stderr and b"remove it" in error.stderr
     quiet = [flag for flag in LOANS if flag != "--quiet"]
     done = fairfront.run("fit", rows[1], *quiet, *exact, "--family", "auto", "--out", run)
     assert done.returncode == 0 and b"only linear models are fitted" in done.stderr

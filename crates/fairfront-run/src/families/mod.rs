@@ -34,7 +34,7 @@ use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::mark::mark;
 use crate::rest::Rest;
-use crate::setting::{FAMILY, OBJECTIVE};
+use crate::setting::{FAMILY, FRONT_IN, OBJECTIVE};
 use crate::task::Task;
 use crate::{Error, Family, FamilyInfo, FamilyName, FamilyRequest, LearnerInfo, Overlay};
 
@@ -62,10 +62,15 @@ pub(crate) fn find(
     )?;
     if let Err(why) = suits(&objectives, request.front_in) {
         if request.family.family == FamilyName::Trees {
-            return Err(Error::usage(say![
-                FAMILY.is("trees"), ": ", why;
-                "choose ", either([OBJECTIVE.is("error_rate"), FAMILY.is("linear")])
-            ]));
+            return Err(Error::usage(match request.front_in {
+                Some(FrontIn::Objectives) => {
+                    say![FRONT_IN.is("objectives"), ": ", why; "remove it"]
+                }
+                _ => say![
+                    FAMILY.is("trees"), ": ", why;
+                    "choose ", either([OBJECTIVE.is("error_rate"), FAMILY.is("linear")])
+                ],
+            }));
         }
         let mut found = fit::find(encoded, given, checkpoints, observer)?;
         found.diagnostics.push(Diagnostic::note(say![
