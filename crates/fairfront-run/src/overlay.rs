@@ -49,21 +49,6 @@ pub struct OverlayPoint {
     pub name: Option<String>,
 }
 
-impl OverlayKind {
-    /// The explanation in legends.
-    pub fn explanation(self) -> &'static str {
-        match self {
-            Self::Bound => {
-                "estimate: no model on these columns does better if the estimated probabilities are right"
-            }
-            Self::ByGroup => {
-                "thresholds by group: uses the sensitive attribute to decide; not selectable"
-            }
-            Self::Score => "a score from your table, with its own threshold",
-        }
-    }
-}
-
 impl Overlay {
     /// The values of a measure, with the lower and upper ends of their band; NaN without a value.
     /// `None` if the overlay does not have the measure. The error rate and the accuracy stand for
