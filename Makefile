@@ -1,5 +1,5 @@
 # make test      run all checks and tests; installs their dependencies
-# make soak      kill streams and checkpoints 200 times at random moments (a few times in make test), inject errors and
+# make soak      kill streams, checkpoints and workers 200 times at random moments (a few times in make test), inject errors and
 #                kills at every file-system call of the commands that write (a sample in make test), and run the
 #                kernel tests under Valgrind
 # make fuzz      send a million mutated inputs through every reader, on all cores (3,000 in make test);
@@ -14,6 +14,8 @@
 #                make bench-networks: fronts of networks, next to linear models and boosted trees
 #                make bench-choice: certified choices, on redraws of tables as populations
 #                make bench-python: the Python package, compared with the command and fairlearn
+#                make bench-scale: fits by the number of rows, in memory and from the disk
+#                make bench-workers: rounds and scaling of processes, Ray and Dask
 # make docs      build the API documentation (target/doc) and the book (target/book); warnings are errors
 # make page      build the script and style of report.html; make page-check: check types, tests and staleness
 # make reproduce repeat the paper's experiments and write their pages of the documentation (needs the published data
@@ -39,7 +41,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python reproduce clean
+  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python bench-scale bench-workers reproduce clean
 
 test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -153,13 +155,15 @@ soak: $(VENV)/.tests-installed memcheck
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
 	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_FAULTS=all $(VENV_PYTHON) -m pytest -q -rP tests/python/test_faults.py
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --quiet
+	FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q bindings/python/tests/test_workers.py
 
 $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python bench-scale bench-workers
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -206,6 +210,15 @@ bench-python: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --release --quiet
 	$(VENV_PYTHON) bench/python.py
+
+# SCALE='--rows 100000000 --disk-only', for example, measures another size.
+bench-scale: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/scale.py $(SCALE)
+
+bench-workers: $(VENV)/.bench-installed
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --release --quiet
+	$(VENV_PYTHON) bench/workers.py
 
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt

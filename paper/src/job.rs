@@ -271,12 +271,14 @@ impl Setup {
         let (known, spec) = self.spec()?;
         let mut prepared = Prepared::from_known(&known, &spec, data_folder().as_deref())?;
         if let Some(sample) = self.sample {
-            let train = prepared.split.part(Part::Train);
+            let mut train = prepared.split.part(Part::Train).to_vec();
+            train.sort_unstable();
             let mut parts = vec![Part::Test; prepared.n_rows()];
             // The split is random, so evenly spaced training rows are a random sample.
             let picked = (0..sample).map(|i| train[i * train.len() / sample]);
             picked.for_each(|row| parts[row as usize] = Part::Train);
             prepared.split = Split::from_parts(&parts);
+            prepared.split.shuffle(spec.seed);
         }
         Ok(prepared)
     }

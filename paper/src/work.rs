@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fairfront_core::counted;
-use fairfront_data::Ordered;
+use fairfront_data::{Facts, Input, Ordered};
 use fairfront_model::write_file;
 use fairfront_run::{
     Error, FrontTable, Grid, NamedFront, Run, RunInfo, Trial, TuneWatcher, fit, read_run, tune,
@@ -266,7 +266,7 @@ impl Results {
                 if fitted.outcome.stop == StopReason::Stopped {
                     return Ok(None);
                 }
-                let mut run = Run::of(&prepared, &fitted);
+                let mut run = Run::of(&Facts::of(&prepared)?, &fitted);
                 let place = self.clear(job)?;
                 write_run(&place, true, &mut run)?;
                 let front_sha256 = run.info.front_sha256;
@@ -277,7 +277,12 @@ impl Results {
             }
             Kind::Tune { tries } => {
                 let grid = Grid::parse(tries)?;
-                let tuning = tune(&prepared, &job.setup.ask, &grid, observer)?;
+                let tuning = tune(
+                    &Input::of(&prepared, false)?,
+                    &job.setup.ask,
+                    &grid,
+                    observer,
+                )?;
                 let trial = |trial: &Trial| TunedTrial {
                     settings: trial.settings.clone(),
                     accuracy: trial.end.score().map(|score| score.accuracy),

@@ -69,6 +69,12 @@ OPERATIONS = [
         ["show", "new", "--csv"],
     ),
     Operation(
+        "pack",
+        ["pack", *TABLE, "-o", "rows.ffb", "--quiet", "--force"],
+        ["pack", *TABLE, "-o", "rows.ffb", "--quiet", "--force"],
+        ["rows.ffb"],
+    ),
+    Operation(
         "stream",
         ["stream", "state", "more.csv", "--quiet"],
         ["stream", "state", "more.csv", "--quiet"],

@@ -140,12 +140,14 @@ def test_a_large_csv_file_is_rejected(fairfront, tmp_path):
 def test_a_fit_is_rejected_before_it_starts(fairfront, tmp_path):
     path = tmp_path / "t.csv"
     wide_rows(path, 100_000)
-    fit = ["fit", path, *ROLES, "--out", tmp_path / "run", "--quiet"]
-    read = fairfront.error(*fit, "--memory", "8MiB")
+    # A file would be packed, but standard input cannot be read again.
+    piped, text = ["fit", "-", *ROLES, "--out", tmp_path / "run", "--quiet"], path.read_bytes()
+    read = fairfront.error(*piped, "--memory", "8MiB", stdin=text)
     assert "rows of 14 columns" in read
-    encoded = fairfront.error(*fit, "--memory", "24MiB")
+    encoded = fairfront.error(*piped, "--memory", "24MiB", stdin=text)
     assert "100,000 encoded rows of 12 features take about" in encoded
-    solving = fairfront.error(*fit, "--memory", "40MiB")
+    solving = fairfront.error(*piped, "--memory", "40MiB", stdin=text)
+    fit = ["fit", path, *piped[2:]]
     assert "fit: 100,000 rows, their scores and" in solving and "stream --window" in solving
     for solver, models in [("weighted", 1_000_000), ("trace", 10_000_000), ("pf-smg", 100_000_000)]:
         many = fairfront.error(*fit, "--solver", solver, "--models", models, "--memory", "1GiB")
@@ -153,7 +155,7 @@ def test_a_fit_is_rejected_before_it_starts(fairfront, tmp_path):
     assert not (tmp_path / "run").exists()
     # The same from a TOML file.
     (tmp_path / "t.toml").write_text('memory = "24MiB"\n')
-    assert "encoded rows" in fairfront.error(*fit, "--config", tmp_path / "t.toml")
+    assert "encoded rows" in fairfront.error(*piped, "--config", tmp_path / "t.toml", stdin=text)
 
 
 @pytest.mark.parametrize("size", ["2 apples", "-1GiB", "0", ""])
@@ -176,11 +178,11 @@ def peak_of(*command):
     return int(peak) * 1024
 
 
-def estimate(fairfront, kind, *command):
+def estimate(fairfront, kind, *command, stdin=None):
     """Return the estimate of a rejected command, in bytes."""
     low = 16 * MIB
     for _ in range(40):
-        said = fairfront.run(*command, "--memory", f"{low}B").stderr.decode()
+        said = fairfront.run(*command, "--memory", f"{low}B", stdin=stdin).stderr.decode()
         assert "take about" in said, said
         number, unit = said.split("take about ")[1].split()[:2]
         found = float(number) * {"MiB": MIB, "GiB": 1 << 30}[unit]
@@ -204,7 +206,8 @@ def test_estimates_are_near_the_measured_peak(fairfront, tmp_path):
         assert found / 1.5 < peak < 1.5 * found, (command, found, peak)
     fit = ["fit", path, *ROLES, "--out", tmp_path / "run", "--quiet", "--models", "20", "--max-seconds", "20"]
     peak = peak_of(fairfront.binary, *fit) - base
-    found = estimate(fairfront, "fit: ", *fit, "--force")
+    # A file would be packed, but standard input cannot be read again.
+    found = estimate(fairfront, "fit: ", "fit", "-", *fit[2:], "--force", stdin=path.read_bytes())
     assert found / 1.5 < peak < 1.5 * found, (found, peak)
     assert whole < peak
 

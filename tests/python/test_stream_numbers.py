@@ -83,7 +83,7 @@ def test_values_agree_with_the_kept_rows(fairfront, rows, tmp_path, keep):
                 column = f"{split}.selection_rate(sex={group})"
                 assert values[column] == pytest.approx(decision[at].mean(), abs=1e-12)
                 assert values[f"{split}.count(sex={group})"] == len(at)
-    assert n_models > 3 and ("Other" in set(kept["sex"]))
+    assert n_models >= 3 and ("Other" in set(kept["sex"]))
 
 
 def reservoir_of(fairfront, folder, n_rows, size, seed, batch):

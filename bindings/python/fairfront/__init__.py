@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairfront._interrupt import Interrupted
     from fairfront._model import FairClassifier
     from fairfront._objective import Objective, Rows
+    from fairfront._pack import pack
     from fairfront._problem import Batch, Problem
     from fairfront._solver import Front, eps_fair, pf_smg, trace, weighted
     from fairfront.indicators import (
@@ -44,6 +45,7 @@ _MODULES = {
     "hypervolume": "fairfront.indicators",
     "is_nondominated": "fairfront.indicators",
     "min_norm": "fairfront.indicators",
+    "pack": "fairfront._pack",
     "performance_profile": "fairfront.indicators",
     "pf_smg": "fairfront._solver",
     "purity": "fairfront.indicators",
@@ -71,6 +73,7 @@ __all__ = [
     "is_nondominated",
     "metrics",
     "min_norm",
+    "pack",
     "performance_profile",
     "pf_smg",
     "purity",

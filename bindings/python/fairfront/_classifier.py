@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
-from fairfront._dataset import Given, Policy, assemble, read
+from fairfront._dataset import Given, Policy, assemble, is_block_file, open_block_file, read
 from fairfront._estimator import Own, bring, indexable_rows, placeholder
 from fairfront._fairfront import Dataset as _Dataset
 from fairfront._fairfront import Live, check_choice, plan_estimators
@@ -35,6 +36,18 @@ if TYPE_CHECKING:
 ALONE = (
     "no sensitive_features: without groups to compare, the front is the one model that minimizes the loss; pass"
     " sensitive_features to compare groups"
+)
+
+#: The parameters that a block file has fixed.
+_ROWS = (
+    "holdout_fraction",
+    "validation_fraction",
+    "missing",
+    "missing_sensitive",
+    "pool_rare",
+    "min_group",
+    "pool_groups",
+    "pos_label",
 )
 
 
@@ -283,9 +296,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         X : array-like, sparse matrix, DataFrame, Arrow table, or path
             The training rows, of shape (n_samples, n_features). Strings and categories in frames need no encoding. If X
             is the path of a CSV or Parquet file, or a list of paths, ``y``, ``sensitive_features`` and
-            ``sample_weight`` name columns of the file.
+            ``sample_weight`` name columns of the file. The path of a block file (:func:`fairfront.pack`), whose rows
+            need not fit in memory, needs no other arguments.
         y : array-like of shape (n_samples,), or str, default=None
-            The classes of the rows. There must be two classes. ``None`` is an error.
+            The classes of the rows. There must be two classes. ``None`` is an error, except for a block file.
         sensitive_features : list, array, Series, DataFrame or dict, default=None
             The groups of the rows, for one or several attributes, which keep their names. Without sensitive features,
             the front is the one model that minimizes the loss, and ``fit`` warns.
@@ -312,7 +326,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
         looks: Looks | None = None
         said: list[tuple[bool, str]] = []
-        if self._has_estimator():
+        if is_block_file(X):
+            self._check_block_file(y, sensitive_features, sample_weight)
+            dataset = open_block_file(X, n_jobs=self.n_jobs)
+        elif self._has_estimator():
             dataset, looks, said = self._bring(X, y, sensitive_features, sample_weight, policy, asked, n_threads)
         elif _columns.is_path(X):
             dataset = read(X, y, sensitive_features, sample_weight, self.pos_label, policy, n_threads)
@@ -320,15 +337,44 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             given = self._assemble(X, y, sensitive_features, sample_weight, policy)
             looks = given.looks()
             dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
+        self._fit_dataset(dataset, asked, looks, said)
+        return self
+
+    def _fit_dataset(
+        self,
+        dataset: _Dataset,
+        asked: dict[str, Any] | None = None,
+        looks: Looks | None = None,
+        said: Sequence[tuple[bool, str]] = (),
+    ) -> None:
+        """Compute the front of a data set; its classes are strings, unless ``looks`` has others."""
+        if asked is None:
+            asked = self._asked(seed(self.random_state))
+            check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
+        messages = [*said, *dataset.messages]
         if not dataset.attributes:
-            warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
-        self._warn(said + dataset.messages)
+            warnings.warn(ALONE, FairFrontWarning, stacklevel=3)
+        self._warn(messages)
         with Progress(self.progress, type(self).__name__) as progress:
-            run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
+            run, stopped = _fit(dataset, asked, threads(self.n_jobs), progress.callback, self.max_seconds)
             progress.stopped = run.stop == "stopped"
         self._live = None
-        self._take(run, looks or Looks.of_files(dataset, run), stopped, said + dataset.messages)
-        return self
+        self._take(run, looks or Looks.of_files(dataset, run), stopped, messages, stacklevel=5)
+
+    def _check_block_file(self, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        """Reject arguments and parameters about columns and rows, which a block file has already."""
+        given = {"y": y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        found = [name for name, value in given.items() if value is not None]
+        signature = inspect.signature(FairFrontClassifier.__init__).parameters
+        for name in (*_ROWS, "estimator", "sensitive_estimator"):
+            value = getattr(self, name)
+            if value is not signature[name].default and value != signature[name].default:
+                found.append(name)
+        if found:
+            raise ValueError(
+                f"{found[0]} is set, but X is a block file, which already has its columns, rows and split; remove "
+                f"{found[0]}, or pack the table again"
+            )
 
     def _has_estimator(self) -> bool:
         """Whether the user's own estimator is used; rejects parameters that contradict it."""
@@ -507,10 +553,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise TypeError(f"settings={self.settings!r}: expected a dict of names and values")
         return [(str(name).replace("_", "-"), _value(value)) for name, value in self.settings.items()]
 
-    def _warn(self, messages: list[tuple[bool, str]]) -> None:
+    def _warn(self, messages: Sequence[tuple[bool, str]], stacklevel: int = 4) -> None:
         for warns, message in messages:
             if warns:
-                warnings.warn(message, FairFrontWarning, stacklevel=4)
+                warnings.warn(message, FairFrontWarning, stacklevel=stacklevel)
 
     def _take(
         self,
@@ -518,9 +564,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         looks: Looks,
         stopped: BaseException | None = None,
         said: Sequence[tuple[bool, str]] = (),
+        stacklevel: int = 4,
     ) -> None:
         """Take over the front of a run, and raise the exception that stopped its fit, if there is one."""
-        self._warn([note for note in run.messages if note not in said])
+        self._warn([note for note in run.messages if note not in said], stacklevel)
         self._become(looks)
         self._run = run
         self.objectives_ = run.objectives

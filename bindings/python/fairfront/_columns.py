@@ -64,7 +64,7 @@ def features(X: Any, estimator: str) -> Features:
     """
     if hasattr(X, "tocsc") and hasattr(X, "nnz"):
         return _of_sparse(X, estimator)
-    if _is_pandas_frame(X):
+    if is_pandas_frame(X):
         return _of_pandas(X, estimator)
     if hasattr(X, "name") and hasattr(X, "__array__"):
         name = f'["{X.name}"]' if isinstance(X.name, str) else ""
@@ -77,7 +77,8 @@ def features(X: Any, estimator: str) -> Features:
     return _of_array(X, estimator)
 
 
-def _is_pandas_frame(X: Any) -> bool:
+def is_pandas_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas, or one with the same interface."""
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
@@ -374,7 +375,7 @@ def sensitive(given: Any, n_rows: int, missing: str) -> list[Sensitive]:
 def _by_name(given: Any) -> list[tuple[str, Any]]:
     if isinstance(given, dict):
         return [(str(name), values) for name, values in given.items()]
-    if _is_pandas_frame(given):
+    if is_pandas_frame(given):
         return [(str(name), given.iloc[:, j]) for j, name in enumerate(given.columns)]
     if hasattr(given, "column_names"):
         return [(str(name), given[name]) for name in given.column_names]

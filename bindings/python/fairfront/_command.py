@@ -1,5 +1,6 @@
 """The command ``fairfront`` that the package installs."""
 
+import os
 import signal
 import sys
 
@@ -17,6 +18,8 @@ def main() -> int:
     """
     # The command handles Ctrl-C itself: it ends a fit and keeps the results so far.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Workers of a cluster are reached through this interpreter.
+    os.environ.setdefault("FAIRFRONT_PYTHON", sys.executable)
     return run_command(["fairfront", *sys.argv[1:]])
 
 

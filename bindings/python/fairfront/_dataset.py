@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._fairfront import Dataset as _Inner
+from fairfront._fairfront import is_block_file as _is_block_file
 from fairfront._predict import Looks
 from fairfront._progress import seed, threads, whole
 
@@ -177,6 +179,22 @@ def _names(sensitive_features: Any) -> list[Any]:
     return [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
 
 
+def column_roles(y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[str, list[str], str | None]:
+    """The names of the target, of the sensitive columns and of the weights in a table."""
+    if not isinstance(y, str):
+        raise TypeError(f"y is {type(y).__name__}; pass the name of the target column")
+    names = _names(sensitive_features)
+    for name in [*names, *([] if sample_weight is None else [sample_weight])]:
+        if not isinstance(name, str):
+            raise TypeError("sensitive_features or sample_weight is not a string; pass column names")
+    return y, names, sample_weight
+
+
+def spellings(pos_label: Any) -> list[str | None]:
+    """The strings that the favorable class may be in a file."""
+    return [None] if pos_label is None else list(dict.fromkeys([_columns.text(pos_label), str(pos_label)]))
+
+
 def read(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any, policy: Policy, n_threads: int
 ) -> _Inner:
@@ -187,15 +205,25 @@ def read(
     for name in [*names, *([] if sample_weight is None else [sample_weight])]:
         if not isinstance(name, str):
             raise TypeError("X is a path, but sensitive_features or sample_weight is not; pass column names")
-    spellings = [None] if pos_label is None else list(dict.fromkeys([_columns.text(pos_label), str(pos_label)]))
-    for last, positive in enumerate(spellings, start=1):
+    found = spellings(pos_label)
+    for last, positive in enumerate(found, start=1):
         try:
             return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
         except ValueError:
             # Booleans have two spellings.
-            if last == len(spellings):
+            if last == len(found):
                 raise
     raise AssertionError("a file is read or rejected")
+
+
+def is_block_file(X: Any) -> bool:
+    """Whether X is the path of a block file."""
+    return isinstance(X, (str, os.PathLike)) and _is_block_file(os.fspath(X))
+
+
+def open_block_file(path: str | os.PathLike[str], workers: Any = None, n_jobs: int | None = None) -> _Inner:
+    """Open a block file, whose rows workers may hold."""
+    return _Inner.open(os.fspath(path), workers, threads(n_jobs))
 
 
 class Dataset:

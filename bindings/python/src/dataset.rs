@@ -1,11 +1,13 @@
 //! Data sets: rows with their target, groups, weights and split.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use fairfront_core::{Attribute, Workers};
 use fairfront_data::{
-    Column, ColumnType, Encoded, Error as DataError, Known, MinGroup, MissingPolicy,
-    MissingSensitive, Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder,
-    grammar, identifier_warnings,
+    Column, ColumnType, Diagnostic, Encoded, Error as DataError, Input, Known, MinGroup,
+    MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec, SplitRule, Table,
+    attribute_name, data_folder, grammar, identifier_warnings, named_counts,
 };
 use fairfront_run::ObjectiveCall;
 use pyo3::exceptions::PyValueError;
@@ -13,19 +15,32 @@ use pyo3::prelude::*;
 
 use crate::column::{Given, PyColumns};
 use crate::error::Failure;
-use crate::work;
+use crate::work::{self, Raised};
+use crate::worker::PyWorkers;
 
 /// Rows with target, groups, weights and split, encoded on demand.
 #[pyclass(name = "Dataset", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyDataset {
-    pub(crate) prepared: Prepared,
+    pub(crate) rows: Rows,
     encoded: OnceLock<Arc<Encoded>>,
+}
+
+/// The place of the rows.
+pub(crate) enum Rows {
+    /// A table in memory.
+    Table(Box<Prepared>),
+    /// A block file, read by this process or held by workers.
+    Blocks {
+        input: Box<Input>,
+        /// The first exception of the workers.
+        raised: Raised,
+    },
 }
 
 impl PyDataset {
     fn new(prepared: Prepared) -> Self {
         Self {
-            prepared,
+            rows: Rows::Table(Box::new(prepared)),
             encoded: OnceLock::new(),
         }
     }
@@ -35,8 +50,48 @@ impl PyDataset {
         if let Some(encoded) = self.encoded.get() {
             return Ok(Arc::clone(encoded));
         }
-        let encoded = Arc::new(Encoded::new(&self.prepared)?);
+        let encoded = Arc::new(match &self.rows {
+            Rows::Table(prepared) => Encoded::new(prepared)?,
+            Rows::Blocks { input, .. } => input.encoded.clone(),
+        });
         Ok(Arc::clone(self.encoded.get_or_init(|| encoded)))
+    }
+
+    /// The table in memory, for work that a block file does not allow.
+    pub(crate) fn table(&self, work: &str) -> PyResult<&Prepared> {
+        match &self.rows {
+            Rows::Table(prepared) => Ok(prepared),
+            Rows::Blocks { input, .. } => Err(PyValueError::new_err(format!(
+                "{}: {work} needs the table in memory, but this is a block file; pass the table",
+                input.facts.table
+            ))),
+        }
+    }
+
+    /// The sensitive attributes.
+    pub(crate) fn attribute_rules(&self) -> Vec<Attribute> {
+        match &self.rows {
+            Rows::Table(prepared) => prepared.attributes().cloned().collect(),
+            Rows::Blocks { input, .. } => {
+                let rules = input.facts.attributes.iter();
+                rules.map(|rule| rule.attribute.clone()).collect()
+            }
+        }
+    }
+
+    /// The name of the table.
+    pub(crate) fn name(&self) -> &str {
+        match &self.rows {
+            Rows::Table(prepared) => &prepared.table.name,
+            Rows::Blocks { input, .. } => &input.facts.table,
+        }
+    }
+
+    fn diagnostics(&self) -> &[Diagnostic] {
+        match &self.rows {
+            Rows::Table(prepared) => &prepared.diagnostics,
+            Rows::Blocks { input, .. } => &input.facts.diagnostics,
+        }
     }
 }
 
@@ -47,8 +102,8 @@ pub(crate) struct Settings {
     validation_fraction: f64,
     holdout_fraction: f64,
     seed: u64,
-    missing: String,
-    missing_sensitive: String,
+    pub(crate) missing: String,
+    pub(crate) missing_sensitive: String,
     pool_rare: usize,
     min_group: usize,
     pool_groups: usize,
@@ -212,8 +267,21 @@ impl PyDataset {
             spec.sensitive.push(columns);
         }
         work::outside(py, threads, || {
-            let prepared = Prepared::from_files(&files, &spec, ReadOptions::default())?;
-            Ok(Self::new(prepared))
+            match Prepared::from_files(&files, &spec, ReadOptions::default()) {
+                // The table does not fit in memory.
+                Err(DataError::Memory { .. }) => {
+                    let options = ReadOptions::default();
+                    let packed = Source::pack(&files, &spec, options, None, &mut |_| {})?;
+                    Ok(Self {
+                        rows: Rows::Blocks {
+                            input: Box::new(packed.input),
+                            raised: Raised::default(),
+                        },
+                        encoded: OnceLock::new(),
+                    })
+                }
+                read => Ok(Self::new(read?)),
+            }
         })
     }
 
@@ -237,16 +305,45 @@ impl PyDataset {
         })
     }
 
+    /// Opens a block file, whose rows workers may hold: an object with a method `ask`.
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        path: &str,
+        workers: Option<Py<PyAny>>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let input = work::outside(py, threads, || Ok(Input::open(Path::new(path))?))?;
+        let input = match workers {
+            None => input,
+            Some(workers) => {
+                let workers: Arc<dyn Workers> = Arc::new(PyWorkers::new(workers, raised.clone()));
+                input.on_workers(&workers)
+            }
+        };
+        Ok(Self {
+            rows: Rows::Blocks {
+                input: Box::new(input),
+                raised,
+            },
+            encoded: OnceLock::new(),
+        })
+    }
+
     /// The number of rows in use.
     #[getter]
     fn n_rows(&self) -> usize {
-        self.prepared.n_rows()
+        match &self.rows {
+            Rows::Table(prepared) => prepared.n_rows(),
+            Rows::Blocks { input, .. } => input.facts.rows_used,
+        }
     }
 
     /// The name of the source.
     #[getter]
     fn source(&self) -> &str {
-        &self.prepared.table.name
+        self.name()
     }
 
     /// The names of the encoded features, in the order of the parameters.
@@ -259,33 +356,43 @@ impl PyDataset {
     /// The attributes with their groups.
     #[getter]
     fn attributes(&self) -> Vec<(String, Vec<String>)> {
-        let attributes = self.prepared.attributes();
-        attributes
-            .map(|a| (a.name.clone(), a.groups.clone()))
-            .collect()
+        let attributes = self.attribute_rules().into_iter();
+        attributes.map(|a| (a.name, a.groups)).collect()
     }
 
     /// The favorable value of the target.
     #[getter]
     fn positive(&self) -> Option<&str> {
-        Some(self.prepared.target.as_ref()?.positive.as_str())
+        let target = match &self.rows {
+            Rows::Table(prepared) => prepared.target.as_ref(),
+            Rows::Blocks { input, .. } => input.facts.target.as_ref(),
+        };
+        Some(target?.positive.as_str())
     }
 
     /// The values of the target.
     #[getter]
     fn target_values(&self) -> PyResult<Vec<String>> {
-        Ok(self.prepared.target_values().map_err(Failure::from)?)
+        Ok(match &self.rows {
+            Rows::Table(prepared) => prepared.target_values().map_err(Failure::from)?,
+            Rows::Blocks { input, .. } => input.facts.target_values.clone(),
+        })
     }
 
     /// The number of rows of each split.
     #[getter]
     fn rows(&self) -> Vec<(&'static str, usize)> {
-        self.prepared.split.counts()
+        match &self.rows {
+            Rows::Table(prepared) => prepared.split.counts(),
+            Rows::Blocks { input, .. } => {
+                named_counts(|part: Part| input.facts.split[part as usize])
+            }
+        }
     }
 
     /// Warnings and notes about the data.
     #[getter]
     fn messages(&self) -> Vec<(bool, String)> {
-        crate::run::diagnostics(&self.prepared.diagnostics)
+        crate::run::diagnostics(self.diagnostics())
     }
 }

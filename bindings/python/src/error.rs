@@ -89,7 +89,10 @@ fn raised(error: RunError) -> Result<PyErr, RunError> {
     use fairfront_core::Error as CoreError;
     use fairfront_solve::Error as SolveError;
     match error {
-        RunError::Model(ModelError::Evaluate(CoreError::Custom(custom)))
+        RunError::Model(
+            ModelError::Evaluate(CoreError::Custom(custom))
+            | ModelError::Table(DataError::Rows(CoreError::Custom(custom))),
+        )
         | RunError::Solve(SolveError::Evaluation(CoreError::Custom(custom))) => custom
             .downcast::<PyErr>()
             .map(|raised| *raised)

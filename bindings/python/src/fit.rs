@@ -1,14 +1,14 @@
 //! Fits a front on a data set.
 
-use fairfront_core::Attribute;
-use fairfront_data::{attribute_name, grammar};
+use fairfront_data::{Facts, attribute_name, grammar};
 use fairfront_run::{
-    Ask, Brought, FamilyName, FamilyRequest, FitRequest, FrontIn, Run, SolverName, fit_with,
+    Ask, Brought, FamilyName, FamilyRequest, FitRequest, FrontIn, Run, SolverName, fit_input,
+    fit_with,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::dataset::PyDataset;
+use crate::dataset::{PyDataset, Rows};
 use crate::error::Failure;
 use crate::objective::custom_objectives;
 use crate::run::PyRun;
@@ -123,13 +123,26 @@ pub(crate) fn fit(
     callback: Option<Py<PyAny>>,
     max_seconds: Option<f64>,
 ) -> PyResult<(PyRun, Option<PyErr>)> {
-    let prepared = &dataset.prepared;
-    let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
-    let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
+    let attributes = dataset.attribute_rules();
+    let names: Vec<String> = attributes.iter().map(|a| a.name.clone()).collect();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
-    let request = asked.request(&prepared.table.name, &names, objectives)?;
+    let request = asked.request(dataset.name(), &names, objectives)?;
     work::watched(py, threads, callback, max_seconds, |watch| {
-        let fitted = fit_with(prepared, &request, &custom, watch)?;
-        Ok(PyRun::new(Run::of(prepared, &fitted)))
+        let (facts, fitted) = match &dataset.rows {
+            Rows::Table(prepared) => {
+                let fitted = fit_with(prepared, &request, &custom, watch)?;
+                (&Facts::of(prepared)?, fitted)
+            }
+            Rows::Blocks { input, raised } => {
+                // Some errors lose the exception of the workers on the way.
+                let fitted = fit_input(input, &request, &custom, None, watch);
+                let fitted = fitted.map_err(|error| match raised.take() {
+                    Some(raised) => Failure::Python(raised),
+                    None => Failure::from(error),
+                })?;
+                (&input.facts, fitted)
+            }
+        };
+        Ok(PyRun::new(Run::of(facts, &fitted)))
     })
 }

@@ -17,12 +17,14 @@ mod fit;
 mod indicator;
 mod live;
 mod objective;
+mod pack;
 mod plan;
 mod problem;
 mod run;
 mod solver;
 mod wording;
 mod work;
+mod worker;
 
 /// The extension module; the package `fairfront` documents its functions.
 #[pyo3::pymodule]
@@ -47,6 +49,8 @@ mod _fairfront {
     #[pymodule_export]
     use crate::objective::PyRows;
     #[pymodule_export]
+    use crate::pack::{PyPacker, is_block_file, pack_files};
+    #[pymodule_export]
     use crate::plan::plan_estimators;
     #[pymodule_export]
     use crate::problem::{PyBatch, PyProblem};
@@ -56,10 +60,16 @@ mod _fairfront {
     use crate::solver::solve;
     #[pymodule_export]
     use crate::wording::named_settings;
+    #[pymodule_export]
+    use crate::worker::{PyBlockFile, PyShards};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::work::hush();
+        module.add(
+            "BLOCKS_PER_SUPER_BLOCK",
+            fairfront_core::BLOCKS_PER_SUPER_BLOCK,
+        )?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn plan_estimators<'py>(
     asked: Asked<'py>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let prepared = &dataset.prepared;
+    let prepared = dataset.table("your own estimator")?;
     let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
     let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;

@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const MOST_JUDGED: usize = 4;
 
 /// Creates the threads for one piece of work; 0 means one per core.
-fn pool(threads: usize) -> Result<ThreadPool, Failure> {
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool, Failure> {
     let built = ThreadPoolBuilder::new().num_threads(threads).build();
     built.map_err(|e| Failure::Panic(format!("threads cannot be started ({e})")))
 }
@@ -51,6 +51,16 @@ pub(crate) fn outside<T: Send>(
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     let done = py.detach(|| caught(|| pool(threads)?.install(work)));
+    Ok(done?)
+}
+
+/// Runs short work without the interpreter's lock, on threads that exist already.
+pub(crate) fn with_threads<T: Send>(
+    py: Python<'_>,
+    threads: &ThreadPool,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let done = py.detach(|| caught(|| threads.install(work)));
     Ok(done?)
 }
 

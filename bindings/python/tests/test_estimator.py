@@ -158,7 +158,7 @@ def test_the_front_has_smaller_differences_than_the_estimator_alone(estimator):
 
     assert difference(alone) > 0.2
     assert difference(fair) < 0.1
-    assert (fair == y).mean() > 0.7
+    assert (fair == y).mean() > 0.69
     # The unmitigated model is as accurate as the estimator.
     best = clf.select(best="accuracy").predict(X)
     assert (best == y).mean() == pytest.approx((alone == y).mean(), abs=0.015)

@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_model::ModelId;
 use fairfront_run::Demand;
 
+use crate::bridge::ClusterArgs;
 use crate::help::{
     COMPARE, COMPARE_EXAMPLES, DATA_GET, DATA_GET_EXAMPLES, EXPORT, EXPORT_EXAMPLES, FIT,
-    INSPECT_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT, REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES,
-    STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY, VERIFY_EXAMPLES, fit_help,
+    INSPECT_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT, REPORT_EXAMPLES,
+    SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY, VERIFY_EXAMPLES,
+    fit_help,
 };
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
@@ -60,6 +62,19 @@ pub(crate) enum Command {
         table: Box<TableArgs>,
         #[command(flatten)]
         fit: Box<FitArgs>,
+    },
+    /// Encode a table into a block file, to fit more rows than memory holds
+    #[command(
+        long_about = PACK,
+        after_help = PACK_EXAMPLES,
+        mut_arg("balance", |arg| arg.hide(true)),
+        mut_arg("mark", |arg| arg.hide(true))
+    )]
+    Pack {
+        #[command(flatten)]
+        table: Box<TableArgs>,
+        #[command(flatten)]
+        pack: Box<PackArgs>,
     },
     /// Find the settings and the penalty of a solver by grid search
     #[command(long_about = TUNE, after_help = TUNE_EXAMPLES)]
@@ -397,6 +412,38 @@ pub(crate) struct FitArgs {
     #[arg(long, help_heading = "Run")]
     pub(crate) quiet: bool,
     /// Print run.json instead of a summary
+    #[arg(long, help_heading = "Run")]
+    pub(crate) json: bool,
+    /// Print the time, the passes over rows and the rows per second of each phase
+    #[arg(long, help_heading = "Run")]
+    pub(crate) timings: bool,
+    /// Folder for the temporary block file of a table that needs more than --memory [default: the
+    /// folder for temporary files]
+    #[arg(long, value_name = "DIR", help_heading = "Memory")]
+    pub(crate) work_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+/// Flags of `pack` beyond those of the table.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PackArgs {
+    /// Block file to write
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) out: PathBuf,
+    /// Overwrite an existing file
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+    /// Folder for temporary files [default: the folder of the block file]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) work_dir: Option<PathBuf>,
+    /// Number of threads; does not affect the result [default: one per core]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// Do not print progress or a summary
+    #[arg(long, help_heading = "Run")]
+    pub(crate) quiet: bool,
+    /// Print a summary as JSON
     #[arg(long, help_heading = "Run")]
     pub(crate) json: bool,
 }

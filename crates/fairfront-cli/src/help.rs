@@ -76,6 +76,21 @@ Each combination takes as long as a fit; --most limits their number. A combinati
 reported, and the search continues. Ctrl-C and --max-seconds end the search: `tune` discards the
 current combination and chooses among the finished ones.";
 
+pub(crate) const PACK: &str = "\
+Encode a table into a block file, to fit more rows than memory holds
+
+The files (CSV, CSV.gz or Parquet) are read once, in batches, so that memory use hardly grows with
+the number of rows: about 8 bytes per row. The block file holds the encoding, the splits and the
+encoded rows, usually 10 to 50 bytes per row. `fit` and `tune` accept it in place of a table, and
+give the same bytes as on the table itself; `verify` accepts it as well. Pass all flags about
+columns and rows to `pack`. The file contains rows of the data: store it like the table.";
+
+pub(crate) const PACK_EXAMPLES: &str = "\
+Examples:
+  fairfront pack loans.csv --target approved --positive yes --sensitive sex -o loans.ffb
+  fairfront fit loans.ffb --memory 2GiB --out runs/loans
+  fairfront pack part-*.parquet --target paid --sensitive race --memory 4GiB -o rows.ffb";
+
 pub(crate) const TUNE_EXAMPLES: &str = "\
 Examples:
   fairfront tune loans.csv --target approved --positive yes --sensitive sex

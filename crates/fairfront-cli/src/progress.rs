@@ -2,10 +2,14 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fairfront_core::counted;
+use fairfront_core::meter::{self, Phase, Work};
+use fairfront_core::{counted, grouped};
+use fairfront_data::{MemoryLimit, PackProgress, PackStage};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, Progress, StopSignal};
 
@@ -114,14 +118,20 @@ pub(crate) fn listen() {
     });
 }
 
+/// Shows the progress of a fit: the rounds of its solver, and the passes over rows of its other phases.
 pub(crate) struct Bar {
     quiet: bool,
     terminal: bool,
     start: Instant,
     deadline: Option<Instant>,
-    shown: Instant,
+    /// When the last line was printed, by a round or by the ticker.
+    shown: Arc<Mutex<Instant>>,
     /// The name of the current piece of work, the number of finished pieces, and their total.
     piece: Option<(String, usize, usize)>,
+    /// The memory limit, in bytes.
+    memory: Arc<AtomicU64>,
+    /// Ends the ticker.
+    finished: Arc<AtomicBool>,
 }
 
 /// The time between two lines of progress on a terminal.
@@ -134,7 +144,7 @@ impl Bar {
     pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
         listen();
         let start = Instant::now();
-        Self {
+        let bar = Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             start,
@@ -142,9 +152,52 @@ impl Bar {
             deadline: max_seconds
                 .and_then(|s| Duration::try_from_secs_f64(s).ok())
                 .and_then(|limit| start.checked_add(limit)),
-            shown: start,
+            shown: Arc::new(Mutex::new(start)),
             piece: None,
+            memory: Arc::new(AtomicU64::new(u64::MAX)),
+            finished: Arc::default(),
+        };
+        if !quiet {
+            bar.tick();
         }
+        bar
+    }
+
+    /// Prints a line about the current phase if no round did so for a while.
+    fn tick(&self) {
+        let (terminal, shown) = (self.terminal, Arc::clone(&self.shown));
+        let (memory, finished) = (Arc::clone(&self.memory), Arc::clone(&self.finished));
+        // Rounds come first: they say more.
+        let pause = 3 * self.pause();
+        std::thread::spawn(move || {
+            while !finished.load(Ordering::Relaxed) {
+                std::thread::sleep(PAUSE);
+                let mut shown = lock(&shown);
+                let Some(spent) = meter::current().filter(|_| shown.elapsed() >= pause) else {
+                    continue;
+                };
+                if finished.load(Ordering::Relaxed) {
+                    return;
+                }
+                *shown = Instant::now();
+                let seconds = spent.time.as_secs_f64();
+                let rate = rate(&spent.work, seconds);
+                let memory = memory_in_use(memory.load(Ordering::Relaxed));
+                print(
+                    terminal,
+                    &format!("{}: {seconds:.0} s{rate}{memory}", spent.phase),
+                );
+            }
+        });
+    }
+
+    fn pause(&self) -> Duration {
+        if self.terminal { PAUSE } else { PLAIN_PAUSE }
+    }
+
+    /// Sets the memory limit that progress lines compare the memory in use with.
+    pub(crate) fn limit_memory(&self, limit: MemoryLimit) {
+        self.memory.store(limit.bytes(), Ordering::Relaxed);
     }
 
     /// Begins one of several pieces of work that share the time limit.
@@ -155,15 +208,81 @@ impl Bar {
     /// Restarts the clock for the next piece of work.
     pub(crate) fn restart(&mut self) {
         self.start = Instant::now();
-        self.shown = self.start;
+        *lock(&self.shown) = self.start;
     }
 
     /// Clears the progress line.
     pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Relaxed);
+        let _shown = lock(&self.shown);
         if self.terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
     }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.finished.store(true, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints a line of progress. On a terminal, it replaces the previous one.
+fn print(terminal: bool, line: &str) {
+    let mut err = std::io::stderr();
+    let _ = match terminal {
+        true => write!(err, "\r\x1b[2K{line}"),
+        false => writeln!(err, "{line}"),
+    };
+}
+
+/// Passes and rows per second; empty before the first pass.
+fn rate(work: &Work, seconds: f64) -> String {
+    if work.rows == 0 || seconds <= 0.0 {
+        return String::new();
+    }
+    let passes = grouped(work.passes as usize);
+    let speed = rows_per_second(work.rows, seconds);
+    format!(", passes over rows: {passes}, {speed}")
+}
+
+/// Rows per second, in readable form: `3.1 million rows/s`.
+pub(crate) fn rows_per_second(rows: u64, seconds: f64) -> String {
+    let rate = rows as f64 / seconds.max(1e-9);
+    match rate {
+        _ if rate >= 1e9 => format!("{:.1} billion rows/s", rate / 1e9),
+        _ if rate >= 1e6 => format!("{:.1} million rows/s", rate / 1e6),
+        _ => format!("{} rows/s", grouped(rate as usize)),
+    }
+}
+
+/// The memory of this process, and the limit; empty if the system does not report it.
+fn memory_in_use(limit: u64) -> String {
+    let Some(bytes) = status_bytes("VmRSS:") else {
+        return String::new();
+    };
+    let used = MemoryLimit::Bytes(bytes);
+    match limit {
+        u64::MAX => format!(", {used}"),
+        limit => format!(", {used} of {}", MemoryLimit::Bytes(limit)),
+    }
+}
+
+/// The largest memory of this process so far, in bytes.
+pub(crate) fn peak_bytes() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+/// A field of the status of this process, in bytes; `None` if the system does not report it.
+fn status_bytes(field: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 /// The hypervolume as a share of the box up to the reference point; `None` if it is not finite.
@@ -181,9 +300,9 @@ fn share_of_box(progress: &Progress) -> Option<f64> {
 impl Observer for Bar {
     fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
         let now = Instant::now();
-        let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
-        if !self.quiet && now - self.shown >= pause {
-            self.shown = now;
+        let mut shown = lock(&self.shown);
+        if !self.quiet && now.saturating_duration_since(*shown) >= self.pause() {
+            *shown = now;
             let spent = (now - self.start).as_secs_f64();
             let (name, share) = match &self.piece {
                 Some((name, done, of)) => {
@@ -199,16 +318,19 @@ impl Observer for Bar {
             let volume = share_of_box(progress).map_or_else(String::new, |share| {
                 format!(", hypervolume share {share:.4}")
             });
+            let speed = meter::current().map_or_else(String::new, |spent| {
+                format!(
+                    ", {}",
+                    rows_per_second(spent.work.rows, spent.time.as_secs_f64())
+                )
+            });
+            let memory = memory_in_use(self.memory.load(Ordering::Relaxed));
             let line = format!(
-                "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
+                "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left{speed}{memory}",
                 progress.round,
                 counted(models, "model")
             );
-            let mut err = std::io::stderr();
-            let _ = match self.terminal {
-                true => write!(err, "\r\x1b[2K{line}"),
-                false => writeln!(err, "{line}"),
-            };
+            print(self.terminal, &line);
         }
         match self.stop_signal().is_set() {
             true => ControlFlow::Break(()),
@@ -221,6 +343,66 @@ impl Observer for Bar {
         StopSignal::new(move || {
             interrupted() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
         })
+    }
+}
+
+/// Shows how far packing is, and holds the folder for temporary files.
+pub(crate) struct Packing {
+    quiet: bool,
+    terminal: bool,
+    start: Instant,
+    shown: Instant,
+    pub(crate) work: Option<PathBuf>,
+    /// Whether anything was packed.
+    pub(crate) packed: bool,
+}
+
+impl Packing {
+    pub(crate) fn new(quiet: bool, work: Option<PathBuf>) -> Self {
+        let start = Instant::now();
+        Self {
+            quiet,
+            terminal: std::io::stderr().is_terminal(),
+            start,
+            shown: start,
+            work,
+            packed: false,
+        }
+    }
+
+    /// Prints a line if enough time has passed since the last one.
+    pub(crate) fn show(&mut self, progress: PackProgress) {
+        self.packed = true;
+        meter::begin(Phase::Packing);
+        let now = Instant::now();
+        let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
+        if self.quiet || now - self.shown < pause {
+            return;
+        }
+        self.shown = now;
+        let stage = match progress.stage {
+            PackStage::Reading => "reading files",
+            PackStage::Rows => "finding the rows in use",
+            PackStage::Training => "counting training rows",
+            PackStage::Scales => "measuring scales",
+            PackStage::Encoding => "encoding rows",
+            PackStage::Writing => "writing blocks",
+        };
+        let (done, total) = (progress.done as usize, progress.total as usize);
+        let spent = (now - self.start).as_secs_f64();
+        let memory = memory_in_use(u64::MAX);
+        let steps = format!("{} of {}", grouped(done), grouped(total));
+        print(
+            self.terminal,
+            &format!("packing: {stage}, {steps}, {spent:.0} s{memory}"),
+        );
+    }
+
+    /// Clears the progress line.
+    pub(crate) fn clear(&self) {
+        if self.terminal && !self.quiet {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
     }
 }
 
@@ -287,6 +469,27 @@ mod tests {
         // The box has no volume, because the unmitigated model is already fair.
         assert_eq!(share(&[0.5, 0.0], &[1.0, 0.0]), None);
         assert_eq!(share(&[0.5, 0.5], &[f64::INFINITY, 1.0]), None);
+    }
+
+    #[test]
+    fn speed_and_memory_are_readable() {
+        assert_eq!(rows_per_second(1_500, 1.0), "1,500 rows/s");
+        assert_eq!(rows_per_second(6_200_000, 2.0), "3.1 million rows/s");
+        assert_eq!(rows_per_second(5_000_000_000, 2.0), "2.5 billion rows/s");
+        let work = Work {
+            passes: 1_200,
+            rows: 4_000_000,
+            ..Work::default()
+        };
+        assert_eq!(
+            rate(&work, 2.0),
+            ", passes over rows: 1,200, 2.0 million rows/s"
+        );
+        assert_eq!(rate(&Work::default(), 2.0), "");
+        if cfg!(target_os = "linux") {
+            assert!(peak_bytes() >= status_bytes("VmRSS:"));
+            assert!(memory_in_use(2 << 30).ends_with(" of 2.0 GiB"));
+        }
     }
 
     #[cfg(target_os = "linux")]

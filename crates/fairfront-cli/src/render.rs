@@ -7,6 +7,7 @@ mod plot;
 mod prediction;
 mod selection;
 mod stream;
+mod timing;
 mod tuning;
 mod verification;
 
@@ -16,6 +17,7 @@ pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::{certificate, opening, requirement, selection};
 pub(crate) use stream::{batch, batch_json, fed};
+pub(crate) use timing::timings;
 pub(crate) use tuning::tuning;
 pub(crate) use verification::verification;
 

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairfront_data::{
-    ColumnType, Decimal, Error, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions, Spec,
-    data_folder, grammar,
+    ColumnType, Decimal, Error, Input, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions,
+    Source, Spec, data_folder, grammar, pack_files,
 };
 use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
+use tempfile::TempDir;
 
+use crate::progress::Packing;
 use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
 
 /// The flags as typed. Every flag is also a key of the same name in the TOML file, where a repeated
@@ -144,8 +146,9 @@ pub(crate) struct TableArgs {
     #[serde(deserialize_with = "one_or_many")]
     columns: Vec<String>,
 
-    /// Refuse work that needs more memory than this, e.g. 2GiB or 500MB [default: the available
-    /// memory]
+    /// Memory that the work may use, e.g. 2GiB or 500MB. A table that needs more is packed into a
+    /// temporary block file by fit, tune and verify, and refused by other commands [default: half
+    /// of the available memory for a table, all of it for other work]
     #[arg(long, value_name = "SIZE", help_heading = "Memory")]
     #[serde(skip_serializing)]
     memory: Option<String>,
@@ -224,6 +227,118 @@ impl TableArgs {
             }
             None => Prepared::from_files(&args.files, &spec, options)?,
         })
+    }
+
+    /// Reads the table for a fit: into memory, or from a block file. A table that needs more than the memory
+    /// limit is packed into a temporary block file.
+    pub(crate) fn source(&self, paper: bool, packing: &mut Packing) -> anyhow::Result<Source> {
+        let args = self.with_config()?;
+        if let [file] = args.files.as_slice()
+            && Input::is_block_file(Path::new(file))
+        {
+            args.check_block_file(file)?;
+            return Ok(Source::open(Path::new(file), args.memory()?)?);
+        }
+        let is_known = |file: &String| Ok::<_, Error>(Known::parse(file)?.is_some());
+        if args.files.first().map(is_known).transpose()? != Some(false) {
+            let prepared = args.prepare_for(paper)?;
+            return Ok(Source {
+                input: Input::of(&prepared, true)?,
+                prepared: Some(prepared),
+            });
+        }
+        let (spec, options) = args.settings(None, paper)?;
+        let work = packing.work.clone();
+        let mut show = |progress| packing.show(progress);
+        let files = &args.files;
+        Ok(Source::read(
+            files,
+            &spec,
+            options,
+            true,
+            work.as_deref(),
+            &mut show,
+        )?)
+    }
+
+    /// Packs the table into a temporary block file.
+    pub(crate) fn packed(&self, paper: bool, packing: &mut Packing) -> anyhow::Result<Source> {
+        let args = self.with_config()?;
+        let (spec, options) = args.settings(None, paper)?;
+        let work = packing.work.clone();
+        let mut show = |progress| packing.show(progress);
+        Ok(Source::pack(
+            &args.files,
+            &spec,
+            options,
+            work.as_deref(),
+            &mut show,
+        )?)
+    }
+
+    /// Reads the table for a fit on a cluster: from a block file with a path, which is packed into a temporary
+    /// folder if the table is not one.
+    pub(crate) fn shared(&self, paper: bool, packing: &mut Packing) -> anyhow::Result<Shared> {
+        let args = self.with_config()?;
+        let Some(first) = args.files.first() else {
+            return Err(Error::usage("no input; pass a file, or - for standard input").into());
+        };
+        if args.files.len() == 1 && Input::is_block_file(Path::new(first)) {
+            let source = self.source(paper, packing)?;
+            return Ok(Shared {
+                source,
+                path: first.into(),
+                _folder: None,
+            });
+        }
+        if Known::parse(first)?.is_some() {
+            let message = format!(
+                "{first}: a known data set cannot be fitted on a cluster; write it to a file with fairfront data \
+                 export"
+            );
+            return Err(Error::usage(message).into());
+        }
+        let (spec, options) = args.settings(None, paper)?;
+        let memory = options.memory;
+        let work = packing.work.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = tempfile::Builder::new()
+            .prefix("fairfront-")
+            .tempdir_in(&work)
+            .map_err(|source| Error::Io {
+                path: work.display().to_string(),
+                source,
+            })?;
+        let path = folder.path().join("rows.ffb");
+        let mut show = |progress| packing.show(progress);
+        let files = &args.files;
+        pack_files(files, &spec, options, &path, folder.path(), &mut show)?;
+        Ok(Shared {
+            source: Source::open(&path, memory)?,
+            path,
+            _folder: Some(folder),
+        })
+    }
+
+    /// Rejects flags about columns and rows, which a block file has already.
+    fn check_block_file(&self, file: &str) -> anyhow::Result<()> {
+        let own = Self {
+            files: Vec::new(),
+            memory: None,
+            fit: FitConfig::default(),
+            ..self.clone()
+        };
+        let words = crate::word::of_args(&own)?;
+        match words.iter().find(|word| word.starts_with("--")) {
+            None => Ok(()),
+            Some(flag) => {
+                let flag = flag.split('=').next().unwrap_or(flag);
+                let message = format!(
+                    "{file}: a block file already has its columns, rows and split; remove {flag}, or pack the \
+                     table again"
+                );
+                Err(Error::usage(message).into())
+            }
+        }
     }
 
     /// These arguments without files and without `[fit]`.
@@ -681,4 +796,13 @@ fn strings_or_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
         Values::One(one) => vec![text(one)],
         Values::Many(many) => many.into_iter().map(text).collect(),
     })
+}
+
+/// Rows in a block file that other processes read, too.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) source: Source,
+    pub(crate) path: PathBuf,
+    /// Removed at the end.
+    _folder: Option<TempDir>,
 }

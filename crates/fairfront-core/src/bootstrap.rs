@@ -8,14 +8,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::decision::Decisions;
+use crate::decision::{Decisions, Stratum, Tallies};
+use crate::engine::{JointStratum, Moments, n_strata};
 use crate::lanes::{LANES, vectorized};
-use crate::{Purpose, Rate, Stream};
+use crate::predictor::Predictor;
+use crate::{Error, Points, Purpose, Rate, RowSource, Schema, Stream};
 
 /// The largest number of rows for which every row gets its own weight.
 pub const MOST_REDRAWN: usize = 1_000_000;
 /// Above this number of strata, covariances would cost more than weights.
-const MOST_STRATA: usize = 512;
+const MOST_STRATA: usize = 128;
 /// Number of replicates that are computed side by side.
 const BLOCK: usize = 16;
 /// Number of rows after which sums in single precision are added in double precision.
@@ -60,7 +62,7 @@ pub fn redraw<T: Send>(
     each: impl Fn(&Redrawn) -> T + Sync,
 ) -> Vec<T> {
     if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA {
-        return redraw_normal(decisions, seed, key, replicates, each);
+        return Normal::of_decisions(decisions).redraw(seed, key, replicates, each);
     }
     let n_blocks = replicates.len().div_ceil(BLOCK);
     let blocks: Vec<Vec<T>> = (0..n_blocks)
@@ -229,42 +231,140 @@ fn poisson(bits: u32) -> f32 {
     count as f32
 }
 
-/// Replicates from the covariance of the sums: Σ w² x xᵀ over the rows of a stratum, where x holds the
-/// decisions of all models and a 1.
-fn redraw_normal<T: Send>(
-    decisions: &Decisions,
-    seed: u64,
-    key: u64,
-    replicates: Range<usize>,
-    each: impl Fn(&Redrawn) -> T + Sync,
-) -> Vec<T> {
-    let strata: Vec<_> = decisions.ranges().collect();
-    let factors: Vec<Factor> = strata
-        .par_iter()
-        .map(|(_, range)| Factor::of(decisions, range.clone()))
-        .collect();
-    let (n_regions, n_models) = (decisions.n_regions, decisions.n_models);
-    replicates
-        .into_par_iter()
-        .map(|replicate| {
-            let mut stream = Stream::new(seed, Purpose::Bootstrap, [key, replicate as u64]);
-            let mut made = Redrawn {
-                totals: vec![[0.0; 2]; n_regions],
-                selected: vec![[0.0; 2]; n_regions * n_models],
+/// Decisions of models on rows, from which rows are redrawn: row by row, or as moments for many rows.
+#[derive(Debug, Clone)]
+pub enum Decided {
+    /// One bit per row and model.
+    Rows(Decisions),
+    /// Sums of decisions.
+    Moments(Moments),
+}
+
+impl Decided {
+    /// Decisions of all models. The number of rows and the groups determine the form, wherever the rows are.
+    pub fn of(
+        predictor: &dyn Predictor,
+        rows: &dyn RowSource,
+        models: &Points,
+    ) -> Result<Self, Error> {
+        Ok(match Self::as_moments(rows.n_rows(), rows.schema()) {
+            true => Self::Moments(Moments::of(predictor, rows, models)?),
+            false => Self::Rows(Decisions::of(predictor, rows, models)?),
+        })
+    }
+
+    /// Whether decisions on this many rows are stored as moments.
+    pub fn as_moments(n_rows: u64, schema: &Schema) -> bool {
+        n_rows > MOST_REDRAWN as u64 && n_strata(schema) <= MOST_STRATA
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> u64 {
+        match self {
+            Self::Rows(decisions) => decisions.n_rows() as u64,
+            Self::Moments(moments) => moments.n_rows,
+        }
+    }
+
+    /// The rows that each model selects in each region, by label.
+    pub fn tallies(&self) -> Tallies {
+        match self {
+            Self::Rows(decisions) => decisions.tallies(),
+            Self::Moments(moments) => moments.tallies(),
+        }
+    }
+
+    /// Applies `each` to redraws of the rows, in order ([`redraw`]).
+    pub fn redraw<T: Send>(
+        &self,
+        seed: u64,
+        key: u64,
+        replicates: Range<usize>,
+        each: impl Fn(&Redrawn) -> T + Sync,
+    ) -> Vec<T> {
+        match self {
+            Self::Rows(decisions) => redraw(decisions, seed, key, replicates, each),
+            Self::Moments(moments) => {
+                let normal = Normal::of_moments(moments);
+                normal.redraw(seed, key, replicates, each)
+            }
+        }
+    }
+}
+
+/// Sums of strata that are drawn from a normal distribution with their covariance: Σ w² x xᵀ over the rows
+/// of a stratum, where x holds the decisions of all models and a 1.
+struct Normal {
+    n_regions: usize,
+    n_models: usize,
+    /// Label, regions and distribution of each stratum.
+    strata: Vec<(usize, Vec<usize>, Factor)>,
+}
+
+impl Normal {
+    fn of_decisions(decisions: &Decisions) -> Self {
+        let strata: Vec<_> = decisions.ranges().collect();
+        let of = |(stratum, range): &(&Stratum, Range<usize>)| {
+            let factor = Factor::of(decisions, range.clone());
+            (stratum.label, stratum.regions.clone(), factor)
+        };
+        Self {
+            n_regions: decisions.n_regions,
+            n_models: decisions.n_models,
+            strata: strata.par_iter().map(of).collect(),
+        }
+    }
+
+    fn of_moments(moments: &Moments) -> Self {
+        let n = moments.n_models + 1;
+        let of = |stratum: &JointStratum| {
+            let mut matrix = vec![0.0; n * n];
+            for i in 0..n {
+                let pairs = &stratum.pairs[i * (i + 1) / 2..][..=i];
+                matrix[i * n..=i * n + i].copy_from_slice(pairs);
+            }
+            let factor = Factor {
+                mean: stratum.mean.clone(),
+                lower: factor(matrix, n),
             };
-            for ((stratum, _), factor) in strata.iter().zip(&factors) {
-                let sums = factor.draw(&mut stream);
-                for &region in &stratum.regions {
-                    let label = stratum.label;
-                    made.totals[region][label] += sums[0];
-                    for (model, sum) in sums[1..].iter().enumerate() {
-                        made.selected[model * n_regions + region][label] += sum;
+            (stratum.label, stratum.regions.clone(), factor)
+        };
+        Self {
+            n_regions: moments.n_regions,
+            n_models: moments.n_models,
+            strata: moments.strata.par_iter().map(of).collect(),
+        }
+    }
+
+    fn redraw<T: Send>(
+        &self,
+        seed: u64,
+        key: u64,
+        replicates: Range<usize>,
+        each: impl Fn(&Redrawn) -> T + Sync,
+    ) -> Vec<T> {
+        let (n_regions, n_models) = (self.n_regions, self.n_models);
+        replicates
+            .into_par_iter()
+            .map(|replicate| {
+                let mut stream = Stream::new(seed, Purpose::Bootstrap, [key, replicate as u64]);
+                let mut made = Redrawn {
+                    totals: vec![[0.0; 2]; n_regions],
+                    selected: vec![[0.0; 2]; n_regions * n_models],
+                };
+                for (label, regions, factor) in &self.strata {
+                    let sums = factor.draw(&mut stream);
+                    for &region in regions {
+                        made.totals[region][*label] += sums[0];
+                        for (model, sum) in sums[1..].iter().enumerate() {
+                            made.selected[model * n_regions + region][*label] += sum;
+                        }
                     }
                 }
-            }
-            each(&made)
-        })
-        .collect()
+                each(&made)
+            })
+            .collect()
+    }
 }
 
 /// The mean of a stratum's sums and a factor L of their covariance, the total first.
@@ -341,7 +441,6 @@ fn factor(mut matrix: Vec<f64>, n: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decision::Stratum;
 
     #[test]
     fn weights_are_poisson() {
@@ -429,7 +528,7 @@ mod tests {
         let together = half / 6.0;
         let drawn = [
             redraw(&decisions, 1, 0, 0..4_000, sums),
-            redraw_normal(&decisions, 1, 0, 0..4_000, sums),
+            Normal::of_decisions(&decisions).redraw(1, 0, 0..4_000, sums),
         ];
         for all in drawn {
             let (mean, matrix) = moments(&all);

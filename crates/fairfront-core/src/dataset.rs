@@ -3,17 +3,22 @@
     reason = "kernels must compile row access for their own instruction set"
 )]
 
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{BothSides, Engine, Host, Nearest, Pass};
+use crate::engine::{BothSides, Engine, Host, Nearest, Pass, Strata};
 use crate::{Error, SmallGroups};
 
 /// Rows in every block except the last. The size is fixed, so that sums over blocks have the same
 /// order for any number of threads, and small enough for a block to stay in a core's second-level
 /// cache.
 pub const BLOCK_ROWS: usize = 1024;
+
+/// Number of blocks that a walk over all blocks requests at once.
+const READ_AHEAD: usize = 64;
 
 /// The group code of a row whose sensitive value is unknown. The row counts in the loss, but not in
 /// the objectives and measures of that attribute.
@@ -74,7 +79,7 @@ pub struct CategoricalFeature {
 ///
 /// Parameters of a linear predictor are ordered: numeric features, then the categories of each
 /// categorical column, then the intercept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Schema {
     /// Names of the numeric features.
     pub numeric: Vec<String>,
@@ -196,6 +201,22 @@ impl RowBlock {
         groups: Vec<Vec<u32>>,
         weights: Vec<f64>,
     ) -> Result<Self, Error> {
+        let block = Self::of_checked(schema, numeric, codes, labels, groups, weights)?;
+        block.check(schema)?;
+        Ok(block)
+    }
+
+    /// Makes a block of rows whose values the caller has checked as [`RowBlock::new`] would: a file with
+    /// checksums, for example, is read again and again. Only the shapes are checked. Wrong values give wrong
+    /// results, or a panic.
+    pub fn of_checked(
+        schema: &Schema,
+        numeric: Vec<f64>,
+        codes: Vec<u32>,
+        labels: Vec<f64>,
+        groups: Vec<Vec<u32>>,
+        weights: Vec<f64>,
+    ) -> Result<Self, Error> {
         let n_rows = weights.len();
         let (n_numeric, n_categorical) = (schema.numeric.len(), schema.categorical.len());
         let n_outputs = schema.n_outputs;
@@ -218,8 +239,26 @@ impl RowBlock {
             shape("group codes", n_rows, g.len())?;
         }
 
-        finite("a numeric feature", &numeric, n_numeric)?;
-        finite("the label", &labels, n_outputs)?;
+        Ok(Self {
+            n_rows,
+            n_numeric,
+            n_categorical,
+            n_outputs,
+            features: Features::Own { numeric, codes },
+            labels,
+            groups,
+            weights,
+        })
+    }
+
+    /// Checks the values of a block.
+    fn check(&self, schema: &Schema) -> Result<(), Error> {
+        let Features::Own { numeric, codes } = &self.features else {
+            return Ok(());
+        };
+        let (labels, groups, weights) = (&self.labels, &self.groups, &self.weights);
+        finite("a numeric feature", numeric, self.n_numeric)?;
+        finite("the label", labels, self.n_outputs)?;
         if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
             return Err(Error::Value {
                 what: "the weight",
@@ -231,7 +270,7 @@ impl RowBlock {
         for (column, first) in schema.offsets().into_iter().enumerate() {
             let categories = schema.categorical[column].categories.len() as u32;
             let own = first..first + categories;
-            let column_codes = codes.iter().skip(column).step_by(n_categorical.max(1));
+            let column_codes = codes.iter().skip(column).step_by(self.n_categorical.max(1));
             for (row, &code) in column_codes.enumerate() {
                 if !own.contains(&code) && code != schema.null_feature() {
                     return Err(Error::Code {
@@ -243,7 +282,7 @@ impl RowBlock {
                 }
             }
         }
-        for (attribute, codes) in schema.attributes.iter().zip(&groups) {
+        for (attribute, codes) in schema.attributes.iter().zip(groups) {
             let n_groups = attribute.groups.len();
             let outside = |&c: &u32| c != UNKNOWN_GROUP && c as usize >= n_groups;
             if let Some(row) = codes.iter().position(outside) {
@@ -255,16 +294,7 @@ impl RowBlock {
                 });
             }
         }
-        Ok(Self {
-            n_rows,
-            n_numeric,
-            n_categorical,
-            n_outputs,
-            features: Features::Own { numeric, codes },
-            labels,
-            groups,
-            weights,
-        })
+        Ok(())
     }
 
     /// Number of rows.
@@ -304,6 +334,11 @@ impl RowBlock {
     /// Group codes of an attribute, one per row.
     pub fn groups(&self, attribute: usize) -> &[u32] {
         &self.groups[attribute]
+    }
+
+    /// Number of attributes.
+    pub fn n_attributes(&self) -> usize {
+        self.groups.len()
     }
 
     /// Weights, one per row.
@@ -399,7 +434,7 @@ fn finite(what: &'static str, values: &[f64], per_row: usize) -> Result<(), Erro
     }
 }
 
-/// Access to encoded rows in blocks on this machine, in memory or from any other source.
+/// Access to encoded rows in blocks, in memory or from any other source.
 pub trait RowSource: Engine {
     /// Number of blocks; all but the last have [`BLOCK_ROWS`] rows.
     fn n_blocks(&self) -> usize {
@@ -407,21 +442,73 @@ pub trait RowSource: Engine {
     }
     /// A block, shared rather than copied if it is in memory.
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error>;
-    /// The rows with these numbers (from 0), in this order, as one block: a mini-batch.
-    fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error>;
+    /// Whether reading a block costs nothing.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+    /// Announces that these blocks will be requested soon, so that a file can be read ahead.
+    fn prefetch(&self, _blocks: Range<usize>) {}
+    /// Number of rows of each stratum in each block.
+    fn strata(&self, by: Strata) -> Result<Vec<Vec<u32>>, Error> {
+        let blocks = 0..self.n_blocks();
+        blocks
+            .map(|index| Ok(by.counts(&*self.block(index)?)))
+            .collect()
+    }
+    /// The rows with these numbers (from 0), in this order, as one block: a mini-batch. Reads each block
+    /// once, and keeps the blocks instead of copying features.
+    fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error> {
+        if let Some(row) = rows.iter().find(|row| **row as u64 >= self.n_rows()) {
+            return Err(Error::OutOfRange {
+                what: "row",
+                index: *row,
+                count: self.n_rows() as usize,
+            });
+        }
+        let mut touched: Vec<usize> = rows.iter().map(|row| row / BLOCK_ROWS).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let blocks = touched.iter().map(|index| self.block(*index));
+        let blocks: Arc<[Arc<RowBlock>]> = blocks.collect::<Result<_, _>>()?;
+        if blocks.is_empty() {
+            let groups = vec![vec![]; self.schema().attributes.len()];
+            return RowBlock::new(self.schema(), vec![], vec![], vec![], groups, vec![]);
+        }
+        let local = |row: &usize| {
+            let place = touched.partition_point(|index| *index < row / BLOCK_ROWS);
+            place * BLOCK_ROWS + row % BLOCK_ROWS
+        };
+        let rows: Vec<usize> = rows.iter().map(local).collect();
+        Ok(RowBlock::of_rows(&blocks, &rows))
+    }
+}
+
+/// Encoded rows, wherever they are held.
+#[derive(Clone)]
+pub struct Dataset {
+    schema: Arc<Schema>,
+    source: Arc<dyn RowSource>,
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset")
+            .field("schema", &self.schema)
+            .field("n_rows", &self.n_rows())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Encoded rows in memory.
-#[derive(Debug, Clone)]
-pub struct Dataset {
-    schema: Arc<Schema>,
-    blocks: Arc<[Arc<RowBlock>]>,
+#[derive(Debug)]
+struct Memory {
+    rows: Loaded,
     n_rows: usize,
-    host: Arc<Host>,
+    host: Host,
 }
 
 impl Dataset {
-    /// A data set of these blocks; every block except the last must have [`BLOCK_ROWS`] rows.
+    /// Rows in memory; every block except the last must have [`BLOCK_ROWS`] rows.
     pub fn new(schema: Schema, blocks: Vec<RowBlock>) -> Result<Self, Error> {
         for (i, block) in blocks.iter().enumerate() {
             let last = i + 1 == blocks.len();
@@ -433,12 +520,31 @@ impl Dataset {
                 });
             }
         }
-        Ok(Self {
-            n_rows: blocks.iter().map(|b| b.n_rows).sum(),
+        Ok(Self::in_memory(Loaded {
             schema: Arc::new(schema),
             blocks: blocks.into_iter().map(|b| Arc::new(b.owned())).collect(),
-            host: Arc::default(),
-        })
+        }))
+    }
+
+    /// A data set of rows in memory.
+    fn in_memory(rows: Loaded) -> Self {
+        let memory = Memory {
+            n_rows: rows.n_rows(),
+            rows,
+            host: Host::default(),
+        };
+        Self {
+            schema: Arc::clone(&memory.rows.schema),
+            source: Arc::new(memory),
+        }
+    }
+
+    /// The rows of a source.
+    pub fn over(source: Arc<dyn RowSource>) -> Self {
+        Self {
+            schema: Arc::new(source.schema().clone()),
+            source,
+        }
     }
 
     /// The same rows for models with this many hidden units; 0 for linear models. Rows are not
@@ -461,7 +567,70 @@ impl Dataset {
 
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
-        self.n_rows
+        self.source.n_rows() as usize
+    }
+
+    /// All rows in memory; those that already are there are not copied.
+    pub fn loaded(&self) -> Result<Loaded, Error> {
+        Ok(Loaded {
+            schema: Arc::clone(&self.schema),
+            blocks: self.blocks().collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The rows of the first blocks in memory. Rows are in random order, so they are a fair sample.
+    pub fn loaded_head(&self, n_blocks: usize) -> Result<Loaded, Error> {
+        Ok(Loaded {
+            schema: Arc::clone(&self.schema),
+            blocks: self.blocks().take(n_blocks).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The same as a data set of its own; the rows themselves if these are all blocks.
+    pub fn head(&self, n_blocks: usize) -> Result<Self, Error> {
+        if self.n_blocks() <= n_blocks && self.is_in_memory() {
+            return Ok(self.clone());
+        }
+        Ok(Self::in_memory(self.loaded_head(n_blocks)?))
+    }
+
+    /// The blocks in order.
+    pub fn blocks(&self) -> impl Iterator<Item = Result<Arc<RowBlock>, Error>> {
+        let n = self.n_blocks();
+        (0..n).map(move |index| {
+            if index % READ_AHEAD == 0 {
+                self.prefetch(index..n.min(index + 2 * READ_AHEAD));
+            }
+            self.block(index)
+        })
+    }
+}
+
+/// Rows that are all in memory, for code that walks over them many times, such as learners.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    schema: Arc<Schema>,
+    blocks: Vec<Arc<RowBlock>>,
+}
+
+impl Loaded {
+    /// The meaning of the numbers in a row.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.blocks.iter().map(|block| block.n_rows).sum()
+    }
+
+    /// The first blocks.
+    #[must_use]
+    pub fn first(&self, n_blocks: usize) -> Self {
+        Self {
+            schema: Arc::clone(&self.schema),
+            blocks: self.blocks.iter().take(n_blocks).cloned().collect(),
+        }
     }
 
     /// The blocks in order.
@@ -473,6 +642,42 @@ impl Dataset {
 impl Engine for Dataset {
     fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    fn n_rows(&self) -> u64 {
+        self.source.n_rows()
+    }
+
+    fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
+        self.source.sum(pass)
+    }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
+        self.source.nearest(nearest)
+    }
+}
+
+impl RowSource for Dataset {
+    fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
+        self.source.block(index)
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.source.is_in_memory()
+    }
+
+    fn prefetch(&self, blocks: Range<usize>) {
+        self.source.prefetch(blocks);
+    }
+
+    fn strata(&self, by: Strata) -> Result<Vec<Vec<u32>>, Error> {
+        self.source.strata(by)
+    }
+}
+
+impl Engine for Memory {
+    fn schema(&self) -> &Schema {
+        &self.rows.schema
     }
 
     fn n_rows(&self) -> u64 {
@@ -488,34 +693,22 @@ impl Engine for Dataset {
     }
 }
 
-impl RowSource for Dataset {
+impl RowSource for Memory {
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
-        self.blocks.get(index).cloned().ok_or(Error::OutOfRange {
+        let blocks = &self.rows.blocks;
+        blocks.get(index).cloned().ok_or(Error::OutOfRange {
             what: "block",
             index,
-            count: self.blocks.len(),
+            count: blocks.len(),
         })
     }
 
-    fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error> {
-        if let Some(row) = rows.iter().find(|row| **row >= self.n_rows) {
-            return Err(Error::OutOfRange {
-                what: "row",
-                index: *row,
-                count: self.n_rows,
-            });
-        }
-        if self.blocks.is_empty() {
-            return RowBlock::new(
-                &self.schema,
-                vec![],
-                vec![],
-                vec![],
-                vec![vec![]; self.schema.attributes.len()],
-                vec![],
-            );
-        }
-        Ok(RowBlock::of_rows(&self.blocks, rows))
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
+    fn strata(&self, by: Strata) -> Result<Vec<Vec<u32>>, Error> {
+        self.host.strata(self, by)
     }
 }
 

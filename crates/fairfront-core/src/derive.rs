@@ -1,8 +1,14 @@
 //! Data sets derived from others: the same rows with other features.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use crate::{Dataset, Error, RowBlock, Schema};
+use crate::{
+    BLOCK_ROWS, BothSides, Dataset, Engine, Error, Host, Nearest, Pass, RowBlock, RowSource,
+    Schema, Strata,
+};
 
 impl Schema {
     /// This schema with further numeric features after its own.
@@ -50,6 +56,11 @@ impl RowBlock {
         self.with_features(wider, numeric, codes)
     }
 
+    /// The same rows with these numeric features instead of their own.
+    pub fn of_numeric(&self, schema: &Schema, values: Vec<f64>) -> Result<Self, Error> {
+        self.with_features(schema, values, Vec::new())
+    }
+
     /// The same labels, groups and weights with other features.
     fn with_features(
         &self,
@@ -69,7 +80,67 @@ impl RowBlock {
     }
 }
 
+/// Rows of another source with other features, which are computed whenever a block is read.
+struct Mapped<F> {
+    schema: Schema,
+    rows: Dataset,
+    map: F,
+    host: Host,
+}
+
+impl<F: Fn(&RowBlock) -> Result<RowBlock, Error> + Send + Sync> Engine for Mapped<F> {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn n_rows(&self) -> u64 {
+        self.rows.n_rows() as u64
+    }
+
+    fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
+        self.host.sum(self, pass)
+    }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
+        self.host.nearest(self, nearest)
+    }
+}
+
+impl<F: Fn(&RowBlock) -> Result<RowBlock, Error> + Send + Sync> RowSource for Mapped<F> {
+    fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
+        Ok(Arc::new((self.map)(&*self.rows.block(index)?)?))
+    }
+
+    fn prefetch(&self, blocks: Range<usize>) {
+        self.rows.prefetch(blocks);
+    }
+
+    fn strata(&self, by: Strata) -> Result<Vec<Vec<u32>>, Error> {
+        self.rows.strata(by)
+    }
+}
+
 impl Dataset {
+    /// The same rows with features that are a function of each block. Rows in memory stay there; for rows
+    /// that are not, the function is called whenever a block is read.
+    pub fn mapped(
+        &self,
+        schema: Schema,
+        map: impl Fn(&RowBlock) -> Result<RowBlock, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        if self.is_in_memory() {
+            let blocks = (0..self.n_blocks()).into_par_iter();
+            let blocks = blocks.map(|index| map(&*self.block(index)?));
+            return Self::new(schema, blocks.collect::<Result<_, _>>()?);
+        }
+        Ok(Self::over(Arc::new(Mapped {
+            schema,
+            rows: self.clone(),
+            map,
+            host: Host::default(),
+        })))
+    }
+
     /// The same rows with further numeric features. `values` has n × features numbers, row by row.
     pub fn with_numeric(&self, names: &[String], values: &[f64]) -> Result<Self, Error> {
         let wider = self.schema().with_numeric(names);
@@ -82,7 +153,7 @@ impl Dataset {
     pub fn of_numeric(&self, names: &[String], values: &[f64]) -> Result<Self, Error> {
         let schema = self.schema().of_numeric(names);
         self.derived(&schema, names.len(), values, |block, values| {
-            block.with_features(&schema, values.to_vec(), Vec::new())
+            block.of_numeric(&schema, values.to_vec())
         })
     }
 
@@ -100,18 +171,12 @@ impl Dataset {
                 found: values.len(),
             });
         }
-        let mut first = 0;
-        let blocks: Vec<(&RowBlock, &[f64])> = self
-            .blocks()
-            .map(|block| {
-                let start = first;
-                first += block.n_rows() * per_row;
-                (block, &values[start..first])
-            })
-            .collect();
-        let blocks = blocks
-            .into_par_iter()
-            .map(|(rows, values)| block(rows, values));
+        let of_block = |index: usize| {
+            let rows = self.block(index)?;
+            let first = index * BLOCK_ROWS * per_row;
+            block(&rows, &values[first..first + rows.n_rows() * per_row])
+        };
+        let blocks = (0..self.n_blocks()).into_par_iter().map(of_block);
         Self::new(schema.clone(), blocks.collect::<Result<_, _>>()?)
     }
 }
@@ -119,7 +184,7 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Attribute, BLOCK_ROWS, CategoricalFeature};
+    use crate::{Attribute, CategoricalFeature};
 
     fn dataset(n: usize) -> Dataset {
         let schema = Schema {
@@ -164,6 +229,7 @@ mod tests {
         assert_eq!(alone.schema().feature_names(), ["p", "q"]);
         let mut row = 0;
         for ((old, new), alone) in data.blocks().zip(wider.blocks()).zip(alone.blocks()) {
+            let (old, new, alone) = (old.unwrap(), new.unwrap(), alone.unwrap());
             assert_eq!(old.labels(), new.labels());
             assert_eq!(old.weights(), alone.weights());
             assert_eq!(old.groups(0), new.groups(0));

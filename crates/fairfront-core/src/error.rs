@@ -57,6 +57,9 @@ pub enum Error {
     /// The work was stopped before it had a result.
     #[error("the solver stopped before it found a model")]
     Stopped,
+    /// The workers that hold the rows failed.
+    #[error("the workers failed: {0}")]
+    Workers(String),
     /// An error of a caller's own problem or objective: a callable, a file, a device. It is passed
     /// on unchanged, so that a caller that knows its type gets it back.
     #[error(transparent)]

@@ -14,6 +14,7 @@
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Message`]: words, settings and remedies, which each program renders with its own [`Wording`].
+//! - [`ExactSum`]: sums that do not depend on the order of the numbers.
 //! - [`Cholesky`]: the small dense factorization that statistics and solvers share.
 //!
 //! A problem on three rows, and its values:
@@ -58,10 +59,12 @@ mod decision;
 mod derive;
 mod engine;
 mod error;
+mod exact;
 mod fair_problem;
 mod lanes;
 mod measure;
 mod message;
+pub mod meter;
 mod network;
 mod objective;
 mod predictor;
@@ -74,24 +77,28 @@ mod stop;
 mod text;
 mod threshold;
 
-pub use bootstrap::{MOST_REDRAWN, Redrawn, redraw};
+pub use bootstrap::{Decided, MOST_REDRAWN, Redrawn, redraw};
 pub use calibrate::{Calibration, calibrate, calibrate_scale, rescaled};
 pub use cholesky::Cholesky;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
-    Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
-    label_of,
+    Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, RowBlock, RowSource, Schema,
+    UNKNOWN_GROUP, label_of,
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
-    BLOCKS_PER_TASK, BothSides, Cells, Counts, Engine, Form, Host, Labels, LogOdds, Map, NearRows,
-    Nearest, Over, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
+    BLOCKS_PER_SUPER_BLOCK, BLOCKS_PER_TASK, BothSides, Cells, Counts, Distributed, Engine, Form,
+    Host, Labels, LogOdds, Map, Merger, Moments, NearRows, Nearest, Node, Over, OwnStatistics,
+    Pass, Sample, Shard, Statistics, Strata, Wanted, Workers,
 };
 pub use error::Error;
+pub use exact::ExactSum;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Costs, Measure, Measures, measure};
-pub use message::{Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, with};
+pub use message::{
+    Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
+};
 pub use network::{MOST_HIDDEN, Network};
 pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, Means, MutualInformation,
@@ -99,7 +106,7 @@ pub use objective::{
     Temperature,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
-pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
+pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{
     Batches, BoundFacet, Bounds, Gradients, LossFacet, OuterBatch, Points, Precision,
     Preconditioner, Problem, RootFacet, Roots, RootsOf, SecondOrder, SecondOrderFacet,

@@ -387,6 +387,121 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
+/// Serializes all parts of a message, so that a program that reads it back can still render it in its own
+/// wording: `#[serde(with = "fairfront_core::structured")]`.
+pub mod structured {
+    use std::collections::BTreeSet;
+    use std::sync::{Mutex, PoisonError};
+
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Message, Name, Part, Setting};
+
+    /// The maximum number of names and words that are kept for the rest of the program.
+    const MOST_NAMES: usize = 1_000;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Stored {
+        Words(String),
+        Settings(Vec<StoredSetting>, String),
+        Aside(Vec<Self>),
+        Remedy(Vec<Self>),
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct StoredSetting {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        word: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keys: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    }
+
+    /// Serializes a message with its settings.
+    pub fn serialize<S: Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
+        stored(message).serialize(to)
+    }
+
+    /// Restores a message with its settings.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Message, D::Error> {
+        let parts = Vec::<Stored>::deserialize(from)?;
+        restored(parts).ok_or_else(|| D::Error::custom("too many names of settings"))
+    }
+
+    fn stored(message: &Message) -> Vec<Stored> {
+        let setting = |setting: &Setting| StoredSetting {
+            command: setting.name.command.map(Into::into),
+            word: setting.name.word.map(Into::into),
+            keys: setting.keys.clone(),
+            value: setting.value.clone(),
+        };
+        let part = |part: &Part| match part {
+            Part::Words(words) => Stored::Words(words.clone()),
+            Part::Settings(settings, join) => {
+                Stored::Settings(settings.iter().map(setting).collect(), (*join).into())
+            }
+            Part::Aside(message) => Stored::Aside(stored(message)),
+            Part::Remedy(message) => Stored::Remedy(stored(message)),
+        };
+        message.0.iter().map(part).collect()
+    }
+
+    fn restored(parts: Vec<Stored>) -> Option<Message> {
+        let setting = |setting: StoredSetting| {
+            Some(Setting {
+                name: Name {
+                    command: kept(setting.command)?,
+                    word: kept(setting.word)?,
+                },
+                keys: setting.keys,
+                value: setting.value,
+            })
+        };
+        let part = |part: Stored| {
+            Some(match part {
+                Stored::Words(words) => Part::Words(words),
+                Stored::Settings(settings, join) => {
+                    let settings = settings.into_iter().map(setting).collect::<Option<_>>()?;
+                    Part::Settings(settings, kept(Some(join))??)
+                }
+                Stored::Aside(parts) => Part::Aside(restored(parts)?),
+                Stored::Remedy(parts) => Part::Remedy(restored(parts)?),
+            })
+        };
+        parts
+            .into_iter()
+            .map(part)
+            .collect::<Option<_>>()
+            .map(Message)
+    }
+
+    /// The same string, kept for the rest of the program: there are few names of settings. `None` if there
+    /// are too many.
+    #[expect(
+        clippy::option_option,
+        reason = "a missing name differs from too many names"
+    )]
+    fn kept(name: Option<String>) -> Option<Option<&'static str>> {
+        static NAMES: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+        let Some(name) = name else { return Some(None) };
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = names.get(name.as_str()) {
+            return Some(Some(known));
+        }
+        if names.len() >= MOST_NAMES {
+            return None;
+        }
+        let name: &'static str = name.leak();
+        names.insert(name);
+        Some(Some(name))
+    }
+}
+
 /// Makes a [`Message`] from parts: string literals (with captures, as in `format!`), strings,
 /// settings and messages. Each semicolon starts a remedy; several remedies are alternatives.
 #[macro_export]
@@ -431,6 +546,24 @@ mod tests {
             let has = self.0.contains(&setting.name());
             has.then(|| format!("<{}>", Neutral::of(setting)))
         }
+    }
+
+    #[test]
+    fn structured_messages_keep_their_settings() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Stored(#[serde(with = "structured")] Message);
+        let n = 3;
+        let message = say![
+            TYPE.of("a").is("b"), " {n}", with(either([DROP, WINDOW]));
+            "run ", GET;
+            "stop"
+        ];
+        let text = serde_json::to_string(&Stored(message.clone())).unwrap();
+        let Stored(found) = serde_json::from_str(&text).unwrap();
+        assert_eq!(found, message);
+        let wording = Only(&[TYPE, GET]);
+        assert_eq!(found.render(&wording), message.render(&wording));
+        assert!(serde_json::from_str::<Stored>("[{\"other\":1}]").is_err());
     }
 
     #[test]

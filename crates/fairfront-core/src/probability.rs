@@ -1,13 +1,19 @@
 //! Quality of the probabilities of models, over all rows and by group.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use crate::calibrate::Calibration;
+use crate::engine::{Engine, Map, Over, Pass, Wanted, score_bin};
 use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorized};
 use crate::measure::{Measures, measure, share};
 use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
 
+/// The largest number of rows whose scores are sorted for the area under the curve. With more rows, scores
+/// are counted in bins, which changes the area by less than 0.0001.
+pub const MOST_SORTED: u64 = 1_000_000;
 /// Number of bins of equal width for probabilities.
 pub const BINS: usize = 10;
 
@@ -52,8 +58,8 @@ pub struct Probabilities {
 
 /// The measures of [`measure`] and those of probabilities, with one calibration per model.
 ///
-/// For the area under the curve, rows are sorted by each model's scores, models in parallel. Every
-/// other number is a sum over the rows in their order, so that no digit depends on the number of
+/// For the area under the curve, up to [`MOST_SORTED`] rows are sorted by each model's scores, models in
+/// parallel. Every other number is a sum over the rows in their order, so that no digit depends on the number of
 /// threads.
 pub fn measure_calibrated(
     predictor: &dyn Predictor,
@@ -62,15 +68,61 @@ pub fn measure_calibrated(
     calibrations: &[Calibration],
 ) -> Result<Vec<Measures>, Error> {
     let mut measures = measure(predictor, rows, points)?;
-    let table = Table::read(rows)?;
-    let probabilities = each_model(predictor, rows, points, |model, scores| {
-        let calibration = calibrations.get(model).copied().unwrap_or_default();
-        table.probabilities(scores, calibration)
-    })?;
+    let probabilities = match rows.n_rows() > MOST_SORTED {
+        true => binned(predictor, rows, points, calibrations)?,
+        false => {
+            let table = Table::read(rows)?;
+            each_model(predictor, rows, points, |model, scores| {
+                let calibration = calibrations.get(model).copied().unwrap_or_default();
+                table.probabilities(scores, calibration)
+            })?
+        }
+    };
     for (of_model, probabilities) in measures.iter_mut().zip(probabilities) {
         of_model.probabilities = Some(probabilities);
     }
     Ok(measures)
+}
+
+/// The quality of probabilities on more rows than are sorted: scores in the same bin count as equal in the
+/// area under the curve.
+fn binned(
+    predictor: &dyn Predictor,
+    rows: &dyn Engine,
+    points: &Points,
+    calibrations: &[Calibration],
+) -> Result<Vec<Probabilities>, Error> {
+    let mut calibrations = calibrations.to_vec();
+    calibrations.resize(points.len(), Calibration::default());
+    let sums = rows.sum(&Pass {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(points),
+        wanted: Wanted::ScoreBins {
+            calibrations: Cow::Owned(calibrations),
+        },
+        over: Over::All,
+    })?;
+    let attributes = &rows.schema().attributes;
+    let length = 1 + score_bin::n_slots(rows.schema()) * score_bin::SLOT_SUMS;
+    let of_point = |sums: &[f64]| {
+        let mut tallies: Vec<Tally> = sums[1..]
+            .chunks_exact(score_bin::SLOT_SUMS)
+            .map(Tally::of_bins)
+            .collect();
+        let bins = tallies[0].bins;
+        let mut quality = tallies.iter_mut().map(Tally::quality);
+        let overall = quality.next().unwrap_or_default();
+        Probabilities {
+            log_loss: share(sums[0], bins.iter().map(|bin| bin.rows).sum()),
+            overall,
+            groups: attributes
+                .iter()
+                .map(|a| quality.by_ref().take(a.groups.len()).collect())
+                .collect(),
+            bins,
+        }
+    };
+    Ok(sums.chunks_exact(length).map(of_point).collect())
 }
 
 /// Applies a function to the position and the scores of each model, models in parallel.
@@ -116,6 +168,24 @@ struct Tally {
 }
 
 impl Tally {
+    /// The tally of sums by bin.
+    fn of_bins(sums: &[f64]) -> Self {
+        let mut tally = Self::default();
+        for (bin, sums) in tally.bins.iter_mut().zip(sums.chunks_exact(3)) {
+            *bin = Bin {
+                rows: sums[0],
+                predicted: sums[1],
+                observed: sums[2],
+            };
+        }
+        tally.squares = sums[3 * BINS];
+        for weights in sums[3 * BINS + 1..].chunks_exact(2) {
+            tally.here = [weights[0], weights[1]];
+            tally.pass();
+        }
+        tally
+    }
+
     fn add(&mut self, bin: usize, weight: f64, probability: f64, positive: bool) {
         let label = f64::from(u8::from(positive));
         let bin = &mut self.bins[bin];
@@ -297,7 +367,7 @@ mod tests {
 
     #[test]
     fn counting_and_comparing_give_the_same_order() {
-        let mut random = crate::Stream::new(1, crate::Purpose::Synthetic, [1, 2]);
+        let mut random = Stream::new(1, Purpose::Synthetic, [1, 2]);
         for (n, size, grain) in [
             (100, 1.0, 0.0),
             (5_000, 1.0, 0.0),
@@ -335,5 +405,63 @@ mod tests {
         );
         assert_eq!(ordered(-0.0), ordered(0.0));
         assert_ne!(ordered(0.0), 0);
+    }
+
+    use crate::{Attribute, BLOCK_ROWS, Dataset, Linear, Purpose, RowBlock, Schema, Stream};
+
+    /// Bins of scores give the numbers of sorted scores.
+    #[test]
+    fn bins_agree_with_sorted_scores() {
+        let n = 30_000;
+        let schema = Schema {
+            numeric: vec!["z".into()],
+            attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
+            n_outputs: 1,
+            ..Schema::default()
+        };
+        let mut random = Stream::new(1, Purpose::Synthetic, [7, 0]);
+        let blocks = (0..n).step_by(BLOCK_ROWS).map(|first| {
+            let rows = 0..BLOCK_ROWS.min(n - first);
+            let z: Vec<f64> = rows.clone().map(|_| random.normal()).collect();
+            let label = |z: &f64| {
+                if random.chance(1.0 / (1.0 + (-2.0 * z).exp())) {
+                    1.0
+                } else {
+                    -1.0
+                }
+            };
+            let labels = z.iter().map(label).collect();
+            let groups = rows.clone().map(|_| random.below(2) as u32).collect();
+            let weights = rows.map(|_| random.uniform()).collect();
+            RowBlock::new(&schema, z, vec![], labels, vec![groups], weights)
+        });
+        let blocks = blocks.collect::<Result<_, _>>().unwrap();
+        let data = Dataset::new(schema.clone(), blocks).unwrap();
+        let points = Points::from_vec(2, vec![2.0, 0.0, 0.5, 1.0]);
+        let calibrations = [
+            Calibration::default(),
+            Calibration {
+                slope: 3.0,
+                intercept: -2.0,
+            },
+        ];
+        let found = binned(&Linear, &data, &points, &calibrations).unwrap();
+        let measured = measure_calibrated(&Linear, &data, &points, &calibrations).unwrap();
+        for (found, measured) in found.iter().zip(measured) {
+            let expected = measured.probabilities.unwrap();
+            // Sums of 30,000 terms in another order.
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-10;
+            assert!(near(found.log_loss.unwrap(), expected.log_loss.unwrap()));
+            let of = |p: &Probabilities| [vec![p.overall], p.groups[0].clone()].concat();
+            for (a, b) in of(found).iter().zip(of(&expected)) {
+                assert!(near(a.brier_score.unwrap(), b.brier_score.unwrap()));
+                assert!(near(
+                    a.calibration_error.unwrap(),
+                    b.calibration_error.unwrap()
+                ));
+                // Scores within 1/32 of each other count as equal.
+                assert!((a.auc.unwrap() - b.auc.unwrap()).abs() < 1e-4);
+            }
+        }
     }
 }

@@ -34,6 +34,8 @@ pub enum Purpose {
     CrossFit = 12,
     /// Shuffled columns, to find out how much a learner depends on them.
     Importance = 13,
+    /// Order of the rows within a split.
+    Order = 14,
     /// Weights from which the descent of a network starts.
     Network = 20,
 }

@@ -84,15 +84,24 @@ impl Written {
         Some(Self { sign, bound })
     }
 
-    /// The comparison for these numbers; there must be at least one.
-    pub(crate) fn settle(self, mut numbers: Vec<f64>) -> Comparison {
+    /// The comparison for these numbers with their row counts; there must be at least one.
+    pub(crate) fn settle(self, mut numbers: Vec<(f64, usize)>) -> Comparison {
         let bound = self.bound.unwrap_or_else(|| {
-            numbers.sort_unstable_by(f64::total_cmp);
-            let middle = numbers.len() / 2;
-            match numbers.len() % 2 {
-                1 => numbers[middle],
+            numbers.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            let n: usize = numbers.iter().map(|(_, count)| count).sum();
+            let at = |row: usize| {
+                let mut before = 0;
+                let mut ends = numbers.iter().map(|(number, count)| {
+                    before += count;
+                    (*number, before)
+                });
+                let found = ends.find(|(_, end)| *end > row);
+                found.map_or(f64::NAN, |(number, _)| number)
+            };
+            match n % 2 {
+                1 => at(n / 2),
                 // Halve each number first, so that the sum cannot overflow.
-                _ => numbers[middle - 1] / 2.0 + numbers[middle] / 2.0,
+                _ => at(n / 2 - 1) / 2.0 + at(n / 2) / 2.0,
             }
         });
         Comparison {
@@ -109,7 +118,8 @@ mod tests {
     #[test]
     fn comparisons_are_read() {
         let settled = |text: &str, numbers: &[f64]| {
-            Written::read(text).map(|written| written.settle(numbers.to_vec()).to_string())
+            let numbers = numbers.iter().map(|number| (*number, 1)).collect();
+            Written::read(text).map(|written| written.settle(numbers).to_string())
         };
         assert_eq!(settled(">= 5000", &[1.0]).as_deref(), Some(">= 5000"));
         assert_eq!(settled("<0.5", &[1.0]).as_deref(), Some("< 0.5"));

@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema};
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema, grouped};
 use fairfront_learn::Learned;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::encoding::RowFacts;
-use crate::error::Error;
+use crate::error::{Error, quoted_list};
 use crate::number::Numbers;
 use crate::rule::{CategoricalRule, NumericRule, OTHER};
-use crate::table::{Column, MISSING, Table};
+use crate::split::Part;
+use crate::table::{Column, Diagnostic, MISSING, Table};
 
 /// Rows whose category did not occur in training.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,6 +23,20 @@ pub struct Unseen {
     pub categories: Vec<String>,
     /// Number of rows.
     pub rows: usize,
+}
+
+impl Unseen {
+    /// The warning about such rows of a split.
+    pub(crate) fn warning(&self, part: Part) -> Diagnostic {
+        let categories: Vec<&str> = self.categories.iter().map(String::as_str).collect();
+        Diagnostic::warning(format!(
+            "column {:?}: {} {} rows have a category unseen in training ({}); they are treated as (other)",
+            self.column,
+            grouped(self.rows),
+            part.name(),
+            quoted_list(&categories, 3)
+        ))
+    }
 }
 
 /// An encoding bound to the columns of a table, so that any number of calls can encode rows of it
@@ -156,8 +171,8 @@ pub(crate) struct Coded<'a> {
     /// Whether each category of the table occurred in training.
     known: Vec<bool>,
     /// The feature of each category of the table.
-    features: Vec<u32>,
-    missing: u32,
+    pub(crate) features: Vec<u32>,
+    pub(crate) missing: u32,
 }
 
 impl<'a> Coded<'a> {
@@ -195,6 +210,11 @@ impl<'a> Coded<'a> {
                 *count += 1;
             }
         }
+        self.unseen_of(&counts)
+    }
+
+    /// The categories that did not occur in training, from the rows of each category of the table.
+    pub(crate) fn unseen_of(&self, counts: &[usize]) -> Option<Unseen> {
         let new = |i: &usize| !self.known[*i] && counts[*i] > 0;
         let new: Vec<usize> = (0..self.categories.len()).filter(new).collect();
         (!new.is_empty()).then(|| Unseen {

@@ -1,9 +1,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use fairfront_core::{
-    BLOCK_ROWS, CategoricalFeature, Dataset, MOST_HIDDEN, Message, Schema, counted, either,
-    grouped, label_of, say, with,
+    CategoricalFeature, Dataset, MOST_HIDDEN, Message, Schema, counted, label_of, say,
 };
 use fairfront_learn::Learned;
 use rayon::prelude::*;
@@ -12,23 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::date::DateOrder;
 use crate::date_part;
 use crate::encoder::{self, Coded, Encoder, Unseen};
-use crate::error::{Error, listed};
+use crate::error::Error;
+use crate::fingerprint::{Fingerprint, fingerprint_rows};
+use crate::fit::{Fitted, Rule, Training};
 use crate::group::AttributeRule;
 use crate::memory::MemoryLimit;
-use crate::number::Numbers;
 use crate::prepare::Prepared;
 use crate::read::fewer;
-use crate::rule::{CategoricalRule, MISSING_CATEGORY, NumericRule, OTHER, too_large};
-use crate::setting::{MERGE, POOL_RARE, SCALE, TARGET};
-use crate::spec::Scale;
+use crate::rule::{CategoricalRule, MISSING_CATEGORY, NumericRule};
+use crate::setting::TARGET;
+use crate::spec::Spec;
 use crate::split::Part;
-use crate::table::{Column, Diagnostic, MISSING, Table};
+use crate::table::{Diagnostic, Table};
 use crate::target::TargetRule;
-
-/// Categories with fewer training rows than this get a warning.
-const FEW_ROWS: usize = 5;
-/// Below this spread, squares underflow or lose digits.
-const LEAST_SPREAD: f64 = 1e-100;
 
 /// Defines how raw columns become features, labels and groups. An encoding is fitted on the training rows,
 /// saved with every model, and applied to any later rows.
@@ -82,18 +78,6 @@ pub struct RowFacts {
 impl Encoding {
     /// Fits the encoding on the training rows. The diagnostics report dropped columns and rare categories.
     pub fn fit(prepared: &Prepared) -> Result<(Self, Vec<Diagnostic>), Error> {
-        let mut diagnostics = Vec::new();
-        let mut encoding = Self {
-            format: FORMAT.into(),
-            version: VERSION,
-            target: prepared.target.clone(),
-            attributes: prepared.attributes.clone(),
-            numeric: Vec::new(),
-            categorical: Vec::new(),
-            date_parts: prepared.spec.date_parts.clone(),
-            learned: None,
-            hidden: 0,
-        };
         let training = Training {
             prepared,
             positions: prepared.split.part(Part::Train),
@@ -101,9 +85,33 @@ impl Encoding {
         let features = prepared.table.columns().par_iter();
         let features = features.filter(|column| prepared.spec.is_feature(&column.name));
         let fitted: Vec<Fitted> = features.map(|column| training.fit(column)).collect();
+        let (target, attributes) = (prepared.target.clone(), prepared.attributes.clone());
+        let fit = Self::of_rules(&prepared.spec, target, attributes, fitted);
+        fit.map_err(|error| error.in_table(&prepared.table.name))
+    }
+
+    /// The encoding with these rules, and the messages about them.
+    pub(crate) fn of_rules(
+        spec: &Spec,
+        target: Option<TargetRule>,
+        attributes: Vec<AttributeRule>,
+        fitted: Vec<Fitted>,
+    ) -> Result<(Self, Vec<Diagnostic>), Error> {
+        let mut diagnostics = Vec::new();
+        let mut encoding = Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            target,
+            attributes,
+            numeric: Vec::new(),
+            categorical: Vec::new(),
+            date_parts: spec.date_parts.clone(),
+            learned: None,
+            hidden: 0,
+        };
         for fitted in fitted {
             diagnostics.extend(fitted.diagnostic);
-            match fitted.rule.map_err(|e| e.in_table(&prepared.table.name))? {
+            match fitted.rule? {
                 None => {}
                 Some(Rule::Numeric(rule)) => encoding.numeric.push(rule),
                 Some(Rule::Categorical(rule)) => encoding.categorical.push(rule),
@@ -128,7 +136,7 @@ impl Encoding {
         if let Some(name) = repeated(encoding.schema().feature_names().iter()) {
             let problem = "another feature has the same name: a category of another column, or an \
                            indicator of missing values; rename one of the columns";
-            return Err(Error::column(name, problem).in_table(&prepared.table.name));
+            return Err(Error::column(name, problem));
         }
         Ok((encoding, diagnostics))
     }
@@ -321,232 +329,6 @@ fn repeated<'a>(mut strings: impl Iterator<Item = &'a String>) -> Option<&'a Str
     strings.find(|text| !seen.insert(*text))
 }
 
-/// The encoded form of one column.
-enum Rule {
-    Numeric(NumericRule),
-    Categorical(CategoricalRule),
-}
-
-struct Fitted {
-    /// `None` if the column was left out.
-    rule: Result<Option<Rule>, Error>,
-    diagnostic: Option<Diagnostic>,
-}
-
-/// The training rows as needed to fit an encoding.
-struct Training<'a> {
-    prepared: &'a Prepared,
-    positions: &'a [u32],
-}
-
-impl Training<'_> {
-    /// Value and weight of each training row, in row order.
-    fn values<'a>(&'a self, numbers: &'a Numbers) -> impl Iterator<Item = (f64, f64)> + 'a {
-        self.positions.chunks(BLOCK_ROWS).flat_map(|positions| {
-            let pick = |position: &u32| self.prepared.rows[*position as usize];
-            let rows: Vec<u32> = positions.iter().map(pick).collect();
-            let mut values = vec![0.0; rows.len()];
-            numbers.gather(&rows, &mut values);
-            let weight = |position: &u32| self.prepared.weights[*position as usize];
-            values.into_iter().zip(positions.iter().map(weight))
-        })
-    }
-
-    /// Table row and weight of each training row.
-    fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.positions.iter().map(|&position| {
-            let position = position as usize;
-            (
-                self.prepared.rows[position] as usize,
-                self.prepared.weights[position],
-            )
-        })
-    }
-
-    fn fit(&self, column: &Column) -> Fitted {
-        let mut diagnostic = None;
-        let rule = match column.column_type() {
-            None => Ok(None),
-            Some(ty) if ty.is_number() => {
-                let rule = self.numeric(column, &mut diagnostic);
-                rule.map(|rule| rule.map(Rule::Numeric))
-            }
-            Some(_) => Ok(self
-                .categorical(column, &mut diagnostic)
-                .map(Rule::Categorical)),
-        };
-        Fitted { rule, diagnostic }
-    }
-
-    fn numeric(
-        &self,
-        column: &Column,
-        diagnostic: &mut Option<Diagnostic>,
-    ) -> Result<Option<NumericRule>, Error> {
-        let Some(numbers) = column.numeric() else {
-            return Ok(None);
-        };
-        self.check_size(column, numbers, None)?;
-        let mut missing = false;
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        let (mut sum, mut total) = (0.0, 0.0);
-        for (value, weight) in self.values(numbers) {
-            missing |= value.is_nan();
-            if weight > 0.0 && !value.is_nan() {
-                low = low.min(value);
-                high = high.max(value);
-                sum += weight * value;
-                total += weight;
-            }
-        }
-        if total == 0.0 || (low == high && !missing) {
-            let reason = match total == 0.0 {
-                true => "it has no values in the training rows".to_owned(),
-                false => format!("it is {low} in every training row"),
-            };
-            *diagnostic = Some(Diagnostic::note(format!(
-                "column {:?} is left out: {reason}",
-                column.name
-            )));
-            return Ok(None);
-        }
-        let mean = sum / total;
-        // Scale first, because squares of small numbers would underflow.
-        let unit = match low < high && high - low < LEAST_SPREAD {
-            true => high - low,
-            false => 1.0,
-        };
-        let present = self.values(numbers);
-        let squares: f64 = present
-            .filter(|(value, w)| *w > 0.0 && !value.is_nan())
-            .map(|(value, w)| w * ((value - mean) / unit).powi(2))
-            .sum();
-        let (shift, spread) = match self.prepared.spec.scale {
-            Scale::Standard => (mean, (squares / total).sqrt() * unit),
-            Scale::MinMax => (low, high - low),
-            Scale::None => (0.0, 1.0),
-        };
-        let rule = NumericRule {
-            column: column.name.clone(),
-            shift,
-            factor: if spread > 0.0 { spread } else { 1.0 },
-            mean,
-            indicator: missing,
-            date: column.date,
-        };
-        self.check_size(column, numbers, Some(&rule))?;
-        if low < high && rule.encode(high) - rule.encode(low) < LEAST_SPREAD {
-            let name = &column.name;
-            let mut message = say![
-                "column {name:?} has values from {low:e} to {high:e}, which are too close together to have \
-                 an effect";
-                "multiply the column by a constant"
-            ];
-            if self.prepared.spec.scale == Scale::None {
-                message.push_remedy(say!["scale it with ", SCALE.is("standard")]);
-            }
-            *diagnostic = Some(Diagnostic::warning(message));
-        }
-        Ok(Some(rule))
-    }
-
-    /// Rejects a value, raw or encoded, that is too large for a feature, in any row in use.
-    fn check_size(
-        &self,
-        column: &Column,
-        numbers: &Numbers,
-        rule: Option<&NumericRule>,
-    ) -> Result<(), Error> {
-        let rows = &self.prepared.rows;
-        let found = rows.par_chunks(BLOCK_ROWS).find_map_first(|rows| {
-            let mut values = vec![0.0; rows.len()];
-            numbers.gather(rows, &mut values);
-            let mut pairs = rows.iter().zip(values).filter(|(_, value)| !value.is_nan());
-            pairs.find_map(|(row, value)| Some((*row, too_large(value, rule)?)))
-        });
-        match found {
-            None => Ok(()),
-            Some((row, problem)) => Err(Error::Cell {
-                place: self.prepared.table.place(row as usize),
-                column: column.name.clone(),
-                problem: problem.into(),
-            }),
-        }
-    }
-
-    fn categorical(
-        &self,
-        column: &Column,
-        diagnostic: &mut Option<Diagnostic>,
-    ) -> Option<CategoricalRule> {
-        let spec = &self.prepared.spec;
-        let (codes, raw) = column.categorical()?;
-        let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        let mut by_code = vec![0_usize; raw.len()];
-        let mut n_missing = 0;
-        for (row, _) in self.rows() {
-            match by_code.get_mut(codes[row] as usize) {
-                Some(count) => *count += 1,
-                None => n_missing += 1,
-            }
-            debug_assert!(codes[row] == MISSING || (codes[row] as usize) < raw.len());
-        }
-        for (category, count) in raw.iter().zip(by_code) {
-            if count > 0 {
-                let name = spec.merged(&column.name, category);
-                *counts.entry(name).or_default() += count;
-            }
-        }
-        let is_rare = |name: &str| counts[name] < spec.pool_rare;
-        let name = |name: &&str| (*name).to_owned();
-        let pooled: Vec<String> = counts.keys().filter(|n| is_rare(n)).map(name).collect();
-        let mut categories: Vec<String> = counts.keys().filter(|n| !is_rare(n)).map(name).collect();
-        // If a category already has this name, the missing values join it.
-        let own_category = |categories: &mut Vec<String>, name: &str| {
-            if !categories.iter().any(|category| category == name) {
-                categories.push(name.into());
-            }
-        };
-        if !pooled.is_empty() {
-            own_category(&mut categories, OTHER);
-        }
-        if n_missing > 0 {
-            own_category(&mut categories, MISSING_CATEGORY);
-        }
-        if categories.len() < 2 {
-            let reason = match categories.first() {
-                Some(only) => format!("it is {only:?} in every training row"),
-                None => "it has no values in the training rows".into(),
-            };
-            *diagnostic = Some(Diagnostic::note(format!(
-                "column {:?} is left out: {reason}",
-                column.name
-            )));
-            return None;
-        }
-        let rare: Vec<String> = counts
-            .iter()
-            .filter(|(_, count)| **count >= spec.pool_rare && **count < FEW_ROWS)
-            .map(|(name, count)| format!("{name:?} ({count})"))
-            .collect();
-        if !rare.is_empty() {
-            let shown = listed(rare.into_iter(), 5);
-            let name = &column.name;
-            *diagnostic = Some(Diagnostic::warning(say![
-                "column {name:?} has categories with fewer than {FEW_ROWS} training rows, which a model can \
-                 overfit: {shown}; pool them",
-                with(either([POOL_RARE.is(FEW_ROWS), MERGE.into()]))
-            ]));
-        }
-        Some(CategoricalRule {
-            column: column.name.clone(),
-            categories,
-            pooled,
-            merge: spec.merges.get(&column.name).cloned(),
-        })
-    }
-}
-
 /// A prepared table with the rows of all splits encoded.
 #[derive(Debug, Clone)]
 pub struct Encoded {
@@ -560,6 +342,8 @@ pub struct Encoded {
     pub memory: MemoryLimit,
     /// Approximate memory of these rows and of their table, in bytes.
     pub held: u64,
+    /// Fingerprints of the rows of each split, once they are known ([`Encoded::fingerprints`]).
+    pub found_fingerprints: OnceLock<[Fingerprint; 4]>,
 }
 
 impl Encoded {
@@ -616,23 +400,7 @@ impl Encoded {
                     .collect(),
             };
             let (dataset, unseen) = encoding.encode(&prepared.table, &rows, &facts)?;
-            for unseen in unseen {
-                diagnostics.push(Diagnostic::warning(format!(
-                    "column {:?}: {} {} rows have a category unseen in training ({}); they are treated \
-                     as (other)",
-                    unseen.column,
-                    grouped(unseen.rows),
-                    part.name(),
-                    crate::error::quoted_list(
-                        &unseen
-                            .categories
-                            .iter()
-                            .map(String::as_str)
-                            .collect::<Vec<_>>(),
-                        3
-                    )
-                )));
-            }
+            diagnostics.extend(unseen.iter().map(|unseen| unseen.warning(part)));
             Ok(dataset)
         };
         let parts = [
@@ -647,6 +415,7 @@ impl Encoded {
             diagnostics,
             memory: prepared.memory,
             held: table + rows,
+            found_fingerprints: OnceLock::new(),
         })
     }
 
@@ -659,7 +428,19 @@ impl Encoded {
             encoding,
             parts,
             diagnostics,
+            found_fingerprints: OnceLock::new(),
         }
+    }
+
+    /// Fingerprints of the rows of each split, in the order of [`Part::ALL`]. They are computed at most once.
+    pub fn fingerprints(&self) -> Result<&[Fingerprint; 4], Error> {
+        if self.found_fingerprints.get().is_none() {
+            let [a, b, c, d] = self.parts.each_ref().map(fingerprint_rows);
+            let _ = self.found_fingerprints.set([a?, b?, c?, d?]);
+        }
+        // Set above, or by another thread.
+        let found = self.found_fingerprints.get();
+        found.ok_or_else(|| Error::usage("the fingerprints of the rows are missing"))
     }
 
     /// The rows of a split.

@@ -196,6 +196,13 @@ pub enum Error {
         /// The difference and the remedy.
         problem: Message,
     },
+    /// A block file that cannot be used.
+    BadBlocks {
+        /// The file.
+        file: String,
+        /// The problem and the remedy.
+        problem: Message,
+    },
     /// Stored rows that cannot be used.
     BadRows(String),
     /// An encoding file that cannot be used.

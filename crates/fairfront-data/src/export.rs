@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairfront_core::say;
+use fairfront_core::{BLOCK_ROWS, RowSource, say};
 
 use crate::date::date_text;
 use crate::encoding::Encoded;
@@ -91,16 +91,13 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
     let n_features = schema.n_features();
     // An extra place after the intercept receives categories that have no feature.
     let mut values = vec![0.0; n_features + 2];
-    // The rows of each split keep the order of the file.
-    let mut splits = Part::ALL.map(|part| {
-        let blocks = encoded.part(part).blocks();
-        blocks.flat_map(|block| (0..block.n_rows()).map(move |row| (block, row)))
-    });
-    for part in prepared.split.parts_by_row() {
-        let Some((block, row)) = splits[part as usize].next() else {
+    for (part, place) in prepared.split.places() {
+        let rows = encoded.part(part);
+        if place >= rows.n_rows() {
             let message = "the encoded rows do not match the table; encode the table again";
             return Err(Error::Usage(message.into()));
-        };
+        }
+        let (block, row) = (&rows.block(place / BLOCK_ROWS)?, place % BLOCK_ROWS);
         values.fill(0.0);
         let numbers = block.numeric(row);
         values[..numbers.len()].copy_from_slice(numbers);

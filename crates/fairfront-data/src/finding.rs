@@ -8,9 +8,11 @@ use crate::group::AttributeRule;
 use crate::prepare::Prepared;
 use crate::proxy::{self, Proxy};
 use crate::setting::{MERGE, MIN_GROUP, MISSING, POOL_GROUPS};
-use crate::spec::MissingPolicy;
+use crate::sieve::Dropped;
+use crate::spec::{MissingPolicy, Spec};
 use crate::split::Part;
-use crate::table::{Column, Diagnostic, Values};
+use crate::table::{Column, Diagnostic, Table, Values};
+use crate::target::TargetRule;
 
 /// Columns that predict a group with at least this AUC are a proxy for it.
 const PROXY: f64 = 0.75;
@@ -21,7 +23,7 @@ const RARE_CLASS: f64 = 0.02;
 const FEW_OF_CLASS: usize = 30;
 
 /// Warnings and notes about a prepared table. `inspect`, `fit`, the report and Python show the same list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
     /// General messages, those of reading and preparing the table first.
     pub diagnostics: Vec<Diagnostic>,
@@ -34,27 +36,55 @@ pub struct Findings {
 impl Findings {
     /// Examines a prepared table. `encoding` is the one fitted on its training rows, if there is one.
     pub fn new(prepared: &Prepared, encoding: Option<&Encoding>) -> Result<Self, Error> {
-        let mut diagnostics = prepared.diagnostics.clone();
-        diagnostics.extend(dropped_rows(prepared));
-        diagnostics.extend(kept_missing(prepared));
-        diagnostics.extend(rare_class(prepared));
-        let has_labels = prepared.target.is_some();
-        let of_attribute = |(index, rule): (usize, &AttributeRule)| {
-            small_groups(rule, &prepared.training_counts(index), has_labels)
-        };
-        let groups = prepared.attributes.iter().enumerate();
-        let groups = groups.flat_map(of_attribute).collect();
+        let train = prepared.split.part(Part::Train);
+        let positives = train.iter().filter(|p| {
+            let label = prepared.labels.get(**p as usize);
+            label.is_some_and(|positive| *positive)
+        });
         let proxies = match encoding {
             Some(encoding) => proxy::measure(prepared, encoding)?,
             None => Vec::new(),
         };
-        let names = prepared.attributes().map(|a| a.name.as_str());
+        let missing = |column: &Column| {
+            let rows = prepared.rows.iter();
+            rows.filter(|row| column.is_missing(**row as usize)).count()
+        };
+        let facts = TableFacts {
+            diagnostics: &prepared.diagnostics,
+            spec: &prepared.spec,
+            n_read: prepared.table.n_rows(),
+            n_rows: prepared.n_rows(),
+            dropped: &prepared.dropped,
+            published: prepared.published,
+            kept_missing: kept_columns(&prepared.table, &prepared.spec)
+                .map(|column| (column.name.as_str(), missing(column)))
+                .collect(),
+            target: prepared.target.as_ref(),
+            n_train: train.len(),
+            n_positives: positives.count(),
+            attributes: &prepared.attributes,
+            counts: &prepared.all_training_counts(),
+        };
+        Ok(Self::of_facts(&facts, proxies))
+    }
+
+    /// The findings about a table of which only these facts are known.
+    pub(crate) fn of_facts(facts: &TableFacts<'_>, proxies: Vec<Proxy>) -> Self {
+        let mut diagnostics = facts.diagnostics.to_vec();
+        diagnostics.extend(dropped_rows(facts));
+        diagnostics.extend(kept_missing(facts));
+        diagnostics.extend(rare_class(facts));
+        let has_labels = facts.target.is_some();
+        let groups = facts.attributes.iter().zip(facts.counts);
+        let groups = groups.flat_map(|(rule, counts)| small_groups(rule, counts, has_labels));
+        let groups = groups.collect();
+        let names = facts.attributes.iter().map(|r| r.attribute.name.as_str());
         diagnostics.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
-        Ok(Self {
+        Self {
             diagnostics,
             groups,
             proxies,
-        })
+        }
     }
 
     /// All messages.
@@ -63,20 +93,40 @@ impl Findings {
     }
 }
 
+/// The facts about a prepared table that findings are about.
+pub(crate) struct TableFacts<'a> {
+    pub(crate) diagnostics: &'a [Diagnostic],
+    pub(crate) spec: &'a Spec,
+    /// Rows read, and rows in use.
+    pub(crate) n_read: usize,
+    pub(crate) n_rows: usize,
+    pub(crate) dropped: &'a [Dropped],
+    pub(crate) published: bool,
+    /// The columns of [`kept_columns`], with their missing values in the rows in use.
+    pub(crate) kept_missing: Vec<(&'a str, usize)>,
+    pub(crate) target: Option<&'a TargetRule>,
+    /// Training rows, and the positive ones among them.
+    pub(crate) n_train: usize,
+    pub(crate) n_positives: usize,
+    pub(crate) attributes: &'a [AttributeRule],
+    /// Negative and positive training rows in each group of each attribute.
+    pub(crate) counts: &'a [Vec<[usize; 2]>],
+}
+
 /// Sorts warnings first and otherwise keeps the order.
 pub fn by_severity(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
     diagnostics
 }
 
-fn dropped_rows(prepared: &Prepared) -> Option<Diagnostic> {
-    let read = prepared.table.n_rows();
-    let dropped = read - prepared.n_rows();
+fn dropped_rows(facts: &TableFacts<'_>) -> Option<Diagnostic> {
+    let read = facts.n_read;
+    let dropped = read - facts.n_rows;
     if dropped == 0 {
         return None;
     }
     let share = dropped as f64 / read as f64;
-    let mut reasons: Vec<_> = prepared.dropped.iter().collect();
+    let mut reasons: Vec<_> = facts.dropped.iter().collect();
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.rows));
     let shown = reasons.iter().take(4).map(|d| {
         let reason = match &d.column {
@@ -95,9 +145,9 @@ fn dropped_rows(prepared: &Prepared) -> Option<Diagnostic> {
     if let more @ 1.. = reasons.len().saturating_sub(4) {
         message.push(format!(" and {}", counted(more, "more reason")));
     }
-    let of_features = |column: &String| prepared.spec.is_feature(column);
-    let by_features = prepared.dropped.iter().filter_map(|d| d.column.as_ref());
-    let is_warning = share > MANY_DROPPED && !prepared.published;
+    let of_features = |column: &String| facts.spec.is_feature(column);
+    let by_features = facts.dropped.iter().filter_map(|d| d.column.as_ref());
+    let is_warning = share > MANY_DROPPED && !facts.published;
     if is_warning && by_features.clone().any(of_features) {
         message.push_remedy(say![
             "keep rows with missing features by setting ",
@@ -110,22 +160,22 @@ fn dropped_rows(prepared: &Prepared) -> Option<Diagnostic> {
     })
 }
 
-/// A note about feature columns whose missing values are kept.
-fn kept_missing(prepared: &Prepared) -> Option<Diagnostic> {
-    let spec = &prepared.spec;
-    let is_kept = |column: &&Column| {
+/// The feature columns with missing values that are kept.
+pub(crate) fn kept_columns<'a>(
+    table: &'a Table,
+    spec: &'a Spec,
+) -> impl Iterator<Item = &'a Column> {
+    table.columns().iter().filter(|column| {
         let policy = spec.missing_policy(&column.name);
         let is_read = !matches!(column.values, Values::LeftOut(_));
-        is_read && spec.is_feature(&column.name) && policy != MissingPolicy::Drop
-    };
-    let columns = prepared.table.columns().iter().filter(is_kept);
-    let missing = |column: &Column| {
-        let rows = prepared.rows.iter();
-        rows.filter(|row| column.is_missing(**row as usize)).count()
-    };
-    let counts = columns
-        .filter(|column| column.n_missing > 0)
-        .map(|column| (column.name.as_str(), missing(column)));
+        let is_kept = is_read && spec.is_feature(&column.name) && policy != MissingPolicy::Drop;
+        is_kept && column.n_missing > 0
+    })
+}
+
+/// A note about feature columns whose missing values are kept.
+fn kept_missing(facts: &TableFacts<'_>) -> Option<Diagnostic> {
+    let counts = facts.kept_missing.iter().copied();
     let mut counts: Vec<(&str, usize)> = counts.filter(|(_, n)| *n > 0).collect();
     if counts.is_empty() {
         return None;
@@ -147,16 +197,14 @@ fn kept_missing(prepared: &Prepared) -> Option<Diagnostic> {
     ]))
 }
 
-fn rare_class(prepared: &Prepared) -> Option<Diagnostic> {
-    let target = prepared.target.as_ref()?;
-    let train = prepared.split.part(Part::Train);
-    let positives = train.iter().filter(|p| prepared.labels[**p as usize]);
-    let positives = positives.count();
-    let (count, class) = match positives <= train.len() / 2 {
+fn rare_class(facts: &TableFacts<'_>) -> Option<Diagnostic> {
+    let target = facts.target?;
+    let (n_train, positives) = (facts.n_train, facts.n_positives);
+    let (count, class) = match positives <= n_train / 2 {
         true => (positives, "positive"),
-        false => (train.len() - positives, "negative"),
+        false => (n_train - positives, "negative"),
     };
-    let share = count as f64 / train.len().max(1) as f64;
+    let share = count as f64 / n_train.max(1) as f64;
     // A class without any rows has its own warning.
     let is_rare = count > 0 && (count < FEW_OF_CLASS || share < RARE_CLASS);
     is_rare.then(|| {
@@ -164,7 +212,7 @@ fn rare_class(prepared: &Prepared) -> Option<Diagnostic> {
             "only {} of {} training rows ({:.1}%) are {class} (the target is {:?}), so models learn \
              little about them and rates among them are uncertain",
             grouped(count),
-            grouped(train.len()),
+            grouped(n_train),
             100.0 * share,
             target.column
         ))

@@ -92,6 +92,13 @@ impl AttributeRule {
         }
     }
 
+    /// The rule with the facts that files do not store.
+    pub(crate) fn restored(mut self, spec: &Spec) -> Self {
+        let mut columns = self.columns.iter();
+        self.as_codes = columns.all(|part| spec.types.contains_key(&part.column));
+        self
+    }
+
     /// Finds the groups that occur in `rows`, and returns the group code of each of these rows.
     pub(crate) fn fit_groups(&mut self, table: &Table, rows: &[u32]) -> Result<Vec<u32>, Error> {
         let name = &self.attribute.name;
@@ -161,24 +168,17 @@ impl AttributeRule {
         }
     }
 
-    /// Pools all groups with fewer training rows than `least` into one group, `(other)`. `codes` are the
-    /// groups of all rows in use, and `train` the positions of the training rows among them.
+    /// Pools all groups with fewer training rows than `least` into one group, `(other)`. `counts` are the
+    /// numbers of training rows per group. Returns the new code of each group, or `None` if all stay.
     pub(crate) fn pool(
         &mut self,
         least: usize,
-        codes: &mut [u32],
-        train: &[u32],
-    ) -> Result<(), Error> {
+        counts: &[usize],
+    ) -> Result<Option<Vec<u32>>, Error> {
         let groups = &self.attribute.groups;
-        let mut counts = vec![0; groups.len()];
-        for &position in train {
-            if let Some(count) = counts.get_mut(codes[position as usize] as usize) {
-                *count += 1;
-            }
-        }
         let is_small = |g: usize| counts[g] < least || groups[g] == OTHER;
         if counts.iter().all(|count| *count >= least) {
-            return Ok(());
+            return Ok(None);
         }
         let mut names: Vec<String> = Vec::new();
         let mut code_of = vec![0; groups.len()];
@@ -201,12 +201,9 @@ impl AttributeRule {
             code_of[g] = names.len() as u32;
         }
         names.push(OTHER.into());
-        for code in codes {
-            *code = code_of.get(*code as usize).copied().unwrap_or(*code);
-        }
         self.attribute.groups = names;
         self.pooled = true;
-        Ok(())
+        Ok(Some(code_of))
     }
 
     /// Decides which groups are compared, from the numbers of negative and positive training rows per

@@ -20,6 +20,8 @@ const MOSTLY_UNIQUE: f64 = 0.5;
 const DENSE: f64 = 0.9;
 /// The number of values to examine first.
 const HEAD: usize = 4_096;
+/// The number of values that decide whether nearly all of them are distinct.
+const JUDGED: usize = 1 << 20;
 /// Codes have at most this many distinct values …
 const MOST_CODES: usize = 20;
 /// … each of them in at least this many rows on average.
@@ -125,51 +127,120 @@ enum Found {
     Codes(usize),
 }
 
-/// Distinct whole numbers with their counts, in increasing order; `None` if a number is not whole or if
-/// there are more than `most` distinct numbers.
-fn counts(numbers: impl Iterator<Item = f64>, most: usize) -> Option<Vec<(f64, usize)>> {
-    let mut counts: Vec<(f64, usize)> = Vec::new();
-    for number in numbers {
-        match counts.binary_search_by(|(known, _)| known.total_cmp(&number)) {
-            Ok(at) => counts[at].1 += 1,
-            Err(_) if number.fract() != 0.0 || counts.len() == most => return None,
-            Err(at) => counts.insert(at, (number, 1)),
+/// The facts about the numbers of a column that decide whether they are identifiers or codes, collected row
+/// by row in little memory.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// Whether all numbers are whole. If not, nothing else counts.
+    is_whole: bool,
+    /// Numbers that are not missing.
+    n: usize,
+    /// The first of them, unless they are few distinct ones.
+    first: Vec<f64>,
+    /// Distinct numbers with their counts, in increasing order; `None` if they are too many for codes.
+    codes: Option<Vec<(f64, usize)>>,
+    /// Whether the first numbers showed that there are few distinct ones.
+    is_few: bool,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            is_whole: true,
+            n: 0,
+            first: Vec::new(),
+            codes: Some(Vec::new()),
+            is_few: false,
         }
     }
-    Some(counts)
+}
+
+impl Watch {
+    /// Whether further numbers can change the result.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Takes the next number, which may be missing (NaN).
+    pub(crate) fn push(&mut self, number: f64) {
+        if number.is_nan() || !self.is_whole {
+            return;
+        }
+        if number.fract() != 0.0 {
+            self.is_whole = false;
+            self.first = Vec::new();
+            self.codes = None;
+            return;
+        }
+        // Negative zero becomes zero.
+        let number = number + 0.0;
+        if let Some(codes) = &mut self.codes {
+            match codes.binary_search_by(|(known, _)| known.total_cmp(&number)) {
+                Ok(at) => codes[at].1 += 1,
+                Err(_) if codes.len() == MOST_CODES => self.codes = None,
+                Err(at) => codes.insert(at, (number, 1)),
+            }
+        }
+        self.n += 1;
+        if !self.is_few && self.first.len() < JUDGED {
+            self.first.push(number);
+            // For most columns, the first values already decide.
+            if self.n == HEAD && self.has_few() {
+                self.is_few = true;
+                self.first = Vec::new();
+            }
+        }
+    }
+
+    /// Whether few of the first numbers are distinct.
+    fn has_few(&self) -> bool {
+        let mut head = self.first[..self.n.min(HEAD)].to_vec();
+        head.sort_unstable_by(f64::total_cmp);
+        let different = head.chunk_by(|a, b| a == b).count();
+        (different as f64) < MOSTLY_UNIQUE / 2.0 * head.len() as f64
+    }
+
+    /// The kind of a column with this name.
+    fn found(&self, name: &str) -> Option<Found> {
+        if !self.is_whole {
+            return None;
+        }
+        if self.n < FEW_ROWS || self.is_few || self.has_few() {
+            let counts = self.codes.as_ref()?;
+            let few =
+                self.n >= MANY_ROWS && counts.len() > 2 && self.n >= ROWS_PER_CODE * counts.len();
+            return (few && !is_quantity(name, counts)).then_some(Found::Codes(counts.len()));
+        }
+        let mut sorted = self.first.clone();
+        let n = sorted.len();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let different = sorted.chunk_by(|a, b| a == b).count();
+        let share = different as f64 / n as f64;
+        if by_name(name).is_some_and(|least| share >= least) {
+            return Some(Found::Identifier);
+        }
+        if n < MANY_ROWS || share < NEARLY_UNIQUE {
+            return None;
+        }
+        let range = sorted[n - 1] - sorted[0] + 1.0;
+        match different as f64 >= DENSE * range {
+            true => Some(Found::Identifier),
+            // A column with a few repeated amounts gets no note.
+            false => (different == n).then_some(Found::Distinct),
+        }
+    }
 }
 
 fn look(column: &Column) -> Option<Found> {
     let numbers = column.numeric().filter(|_| column.date.is_none())?;
-    // Negative zero becomes zero.
-    let present = || numbers.iter().filter(|v| !v.is_nan()).map(|v| v + 0.0);
-    let n = numbers.len() - column.n_missing;
-    // For most columns, the first values already decide.
-    let different = counts(present().take(HEAD), HEAD)?.len();
-    if n < FEW_ROWS || (different as f64) < MOSTLY_UNIQUE / 2.0 * n.min(HEAD) as f64 {
-        let counts = counts(present(), MOST_CODES)?;
-        let few = n >= MANY_ROWS && counts.len() > 2 && n >= ROWS_PER_CODE * counts.len();
-        return (few && !is_quantity(&column.name, &counts)).then_some(Found::Codes(counts.len()));
+    let mut watch = Watch::default();
+    for number in numbers {
+        watch.push(number);
+        if !watch.is_open() {
+            return None;
+        }
     }
-    let mut sorted: Vec<f64> = present().collect();
-    if sorted.iter().any(|v| v.fract() != 0.0) {
-        return None;
-    }
-    sorted.sort_unstable_by(f64::total_cmp);
-    let different = sorted.chunk_by(|a, b| a == b).count();
-    let share = different as f64 / n as f64;
-    if by_name(&column.name).is_some_and(|least| share >= least) {
-        return Some(Found::Identifier);
-    }
-    if n < MANY_ROWS || share < NEARLY_UNIQUE {
-        return None;
-    }
-    let range = sorted[n - 1] - sorted[0] + 1.0;
-    match different as f64 >= DENSE * range {
-        true => Some(Found::Identifier),
-        // A column with a few repeated amounts gets no note.
-        false => (different == n).then_some(Found::Distinct),
-    }
+    watch.found(&column.name)
 }
 
 /// Whether few whole numbers are counts or a scale: because of the name, because some are negative, or
@@ -192,12 +263,29 @@ pub(crate) fn leave_out(
     columns: &mut [Column],
     is_free: impl Fn(&str) -> bool + Sync,
 ) -> Vec<Diagnostic> {
-    let mut diagnostics = Vec::new();
-    let (mut distinct, mut codes): (Vec<&str>, Vec<(&str, usize)>) = Default::default();
     let all: Vec<Option<Found>> = columns
         .par_iter()
         .map(|column| is_free(&column.name).then(|| look(column)).flatten())
         .collect();
+    leave_out_found(columns, all)
+}
+
+/// The same for columns whose numbers were watched when they were read; `None` for those whose type is set.
+pub(crate) fn leave_out_watched(
+    columns: &mut [Column],
+    watched: &[Option<Watch>],
+) -> Vec<Diagnostic> {
+    let found = |(column, watch): (&Column, &Option<Watch>)| {
+        column.numeric().filter(|_| column.date.is_none())?;
+        watch.as_ref()?.found(&column.name)
+    };
+    let all = columns.iter().zip(watched).map(found).collect();
+    leave_out_found(columns, all)
+}
+
+fn leave_out_found(columns: &mut [Column], all: Vec<Option<Found>>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let (mut distinct, mut codes): (Vec<&str>, Vec<(&str, usize)>) = Default::default();
     for (column, found) in columns.iter_mut().zip(all) {
         if found == Some(Found::Identifier) {
             let name = &column.name;

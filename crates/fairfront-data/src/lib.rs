@@ -13,6 +13,9 @@
 //! prepares later rows by the rules of an encoding, which learns from them ([`Encoding::grow`]), and
 //! [`StoredRows`] store them.
 //!
+//! Tables that are larger than memory are packed into a block file ([`pack_files`], [`Packer`]). An [`Input`]
+//! is everything that a fit needs, from a table in memory or from a block file.
+//!
 //! An [`Inspection`] summarizes a table before any training, and [`Known`] names data sets that have their
 //! own spec.
 //!
@@ -39,15 +42,19 @@ mod encoding;
 mod error;
 mod export;
 mod finding;
+mod fingerprint;
+mod fit;
 mod group;
 mod growth;
 mod held;
 mod identifier;
+mod input;
 mod inspect;
 mod known;
 mod memory;
 mod number;
 mod ordered;
+mod pack;
 mod prepare;
 mod proxy;
 mod read;
@@ -69,10 +76,12 @@ pub use error::{Error, Place, near_names, shell};
 pub use export::{write_encoded, write_rows};
 pub use fairfront_core::{Message, Wording};
 pub use finding::{Findings, by_severity};
+pub use fingerprint::{Fingerprint, fingerprint_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP};
 pub use growth::{Growth, NewCategory, NewGroup, embed};
 pub use held::HeldRows;
 pub use identifier::identifier_warnings;
+pub use input::{Facts, Input, Source};
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
@@ -81,6 +90,10 @@ pub use known::{
 pub use memory::MemoryLimit;
 pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;
+pub use pack::{
+    BlockShards, HeadCheck, PackProgress, PackStage, PackSummary, Packer, SharedBlocks, pack_files,
+    pack_files_checked,
+};
 pub use prepare::Prepared;
 pub use proxy::Proxy;
 pub use read::{

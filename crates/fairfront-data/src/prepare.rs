@@ -1,6 +1,6 @@
 //! Prepares a table: the labels, groups and weights of its rows.
 
-mod check;
+pub(crate) mod check;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::growth::Growth;
 use crate::known::Known;
 use crate::memory::MemoryLimit;
 use crate::read::{Decimal, ReadFrom, ReadOptions, Rejected, file_name, read_table};
-use crate::setting::{BALANCE, MISSING, MISSING_SENSITIVE, SEED};
+use crate::setting::{BALANCE, SEED};
 use crate::sieve::{Dropped, Exclusion, Sieve, Sieved};
 use crate::spec::{Spec, SplitRule, attribute_name};
 use crate::split::{Part, Split, balanced};
@@ -96,21 +96,14 @@ impl Prepared {
         diagnostics.extend(check::idle_merges(&table, spec));
         let attributes = AttributeRule::all(spec);
         let sieve = Sieve::new(&table, spec, &attributes, exclusions)?;
-        check::note_missing_sensitive(&table, spec, &attributes, &mut diagnostics);
+        let missing = attributes.iter();
+        let missing: Vec<usize> = missing
+            .map(|rule| check::missing_in(&table, rule))
+            .collect();
+        check::note_missing_sensitive(spec, &attributes, &missing, &mut diagnostics);
         let sieved = sieve.strict()?;
-        if sieved.rows.is_empty() {
-            let reasons = sieved.dropped.iter();
-            let reasons: Vec<String> = reasons
-                .map(|d| format!("{} ({} rows)", d.reason, grouped(d.rows)))
-                .collect();
-            return Err(Error::NoRowsLeft(say![
-                reasons.join(", ");
-                "keep rows with missing features by setting ", MISSING.is("keep");
-                "keep rows with missing sensitive values by setting ", MISSING_SENSITIVE.is("group");
-                "drop the column"
-            ]));
-        }
-        check::check_weights(&sieved.weights, spec)?;
+        check::check_rows(sieved.rows.len(), &sieved.dropped)?;
+        check::check_weights(spec, || sieved.weights.iter().copied().collect())?;
 
         let mut prepared = Self::of(table, spec, sieved);
         prepared.diagnostics = diagnostics;
@@ -126,6 +119,7 @@ impl Prepared {
         }
         prepared.balance()?;
         prepared.split = split(&prepared.table, &prepared.rows)?;
+        prepared.split.shuffle(spec.seed);
         prepared.check_class_weights()?;
         prepared.settle_groups()?;
         prepared.check_training();
@@ -210,7 +204,18 @@ impl Prepared {
         let least = self.spec.pool_groups;
         if least > 0 {
             for (rule, codes) in self.attributes.iter_mut().zip(&mut self.groups) {
-                rule.pool(least, codes, train)?;
+                let mut counts = vec![0; rule.attribute.groups.len()];
+                for &position in train {
+                    if let Some(count) = counts.get_mut(codes[position as usize] as usize) {
+                        *count += 1;
+                    }
+                }
+                let Some(code_of) = rule.pool(least, &counts)? else {
+                    continue;
+                };
+                for code in codes {
+                    *code = code_of.get(*code as usize).copied().unwrap_or(*code);
+                }
             }
         }
         let counts: Vec<Vec<[usize; 2]>> = (0..self.attributes.len())

@@ -1,7 +1,7 @@
 //! Measures how well the features predict a sensitive attribute.
 
-use fairfront_core::{Cholesky, Dataset, RowBlock, UNKNOWN_GROUP};
-use serde::Serialize;
+use fairfront_core::{Cholesky, Loaded, RowBlock, UNKNOWN_GROUP};
+use serde::{Deserialize, Serialize};
 
 use crate::encoding::{Encoding, RowFacts};
 use crate::error::Error;
@@ -17,7 +17,7 @@ const MOST_ROWS: usize = 50_000;
 const FEW_ROWS: usize = 30;
 
 /// How well the features predict one sensitive attribute.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proxy {
     /// The largest AUC, over the groups, of a linear score of all features that separates a group from the
     /// rest. The score is fitted on every other row and evaluated on the remaining rows; 0.5 is chance.
@@ -73,15 +73,15 @@ fn sampled<T: Copy>(all: &[T], step: usize) -> Vec<T> {
 }
 
 /// The step between the rows in use that are examined.
-fn step(prepared: &Prepared) -> usize {
-    prepared.n_rows().div_ceil(MOST_ROWS).max(1)
+pub(crate) fn step(n_rows: usize) -> usize {
+    n_rows.div_ceil(MOST_ROWS).max(1)
 }
 
 /// Association of a column with the groups, in [0, 1]; `None` for a column that was left out.
 fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usize) -> Option<f64> {
     let rows = prepared.rows.iter().zip(groups).zip(&prepared.weights);
     let known = rows
-        .step_by(step(prepared))
+        .step_by(step(prepared.n_rows()))
         .filter(|((_, group), _)| **group != UNKNOWN_GROUP)
         .map(|((row, group), weight)| (*row as usize, *group as usize, *weight));
     match &column.values {
@@ -170,7 +170,7 @@ fn correlation_ratio(pairs: &[(f64, usize, f64)], n_groups: usize) -> f64 {
 
 /// All rows encoded, with the factored normal equations of every other row.
 struct JointScores {
-    data: Dataset,
+    data: Loaded,
     factor: Cholesky,
     n_params: usize,
 }
@@ -183,7 +183,7 @@ impl JointScores {
         if schema.n_features() > MOST_FEATURES || !measures {
             return Ok(None);
         }
-        let step = step(prepared);
+        let step = step(prepared.n_rows());
         let rows = sampled(&prepared.rows, step);
         let facts = RowFacts {
             labels: vec![0.0; rows.len()],
@@ -191,6 +191,7 @@ impl JointScores {
             weights: sampled(&prepared.weights, step),
         };
         let (data, _) = encoding.encode(&prepared.table, &rows, &facts)?;
+        let data = data.loaded()?;
         // Features, the intercept, and the null feature, whose row and column stay zero.
         let n_params = schema.n_features() + 2;
         let mut gram = vec![0.0; n_params * n_params];

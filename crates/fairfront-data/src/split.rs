@@ -64,7 +64,10 @@ pub fn named_counts(count: impl Fn(Part) -> usize) -> Vec<(&'static str, usize)>
     Part::ALL.into_iter().filter(shown).map(of).collect()
 }
 
-/// The splits of the prepared rows, as increasing positions among these rows.
+/// The splits of the prepared rows, as positions among these rows.
+///
+/// The rows of a split are in random order ([`Split::shuffle`]), so that any few blocks of them are a fair
+/// sample even if the table is sorted. The order is the same wherever rows are held.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
     parts: [Vec<u32>; 4],
@@ -80,6 +83,15 @@ impl Split {
         split
     }
 
+    /// Puts the rows of each split in random order, which depends only on the seed, the split and its number
+    /// of rows.
+    pub fn shuffle(&mut self, seed: u64) {
+        for (part, rows) in self.parts.iter_mut().enumerate() {
+            rows.sort_unstable();
+            Stream::new(seed, Purpose::Order, [part as u64, 0]).shuffle(rows);
+        }
+    }
+
     /// The rows of a split.
     pub fn part(&self, part: Part) -> &[u32] {
         &self.parts[part as usize]
@@ -90,16 +102,21 @@ impl Split {
         named_counts(|part| self.part(part).len())
     }
 
-    /// The split of each prepared row.
-    pub fn parts_by_row(&self) -> Vec<Part> {
+    /// The split of each prepared row, and the place of the row within it.
+    pub fn places(&self) -> Vec<(Part, usize)> {
         let n = self.parts.iter().map(Vec::len).sum();
-        let mut by_row = vec![Part::Train; n];
+        let mut by_row = vec![(Part::Train, 0); n];
         for part in Part::ALL {
-            for &row in self.part(part) {
-                by_row[row as usize] = part;
+            for (place, &row) in self.part(part).iter().enumerate() {
+                by_row[row as usize] = (part, place);
             }
         }
         by_row
+    }
+
+    /// The split of each prepared row.
+    pub fn parts_by_row(&self) -> Vec<Part> {
+        self.places().into_iter().map(|(part, _)| part).collect()
     }
 
     /// Divides `rows` (of `table`) by the rule.
@@ -117,46 +134,12 @@ impl Split {
             SplitRule::Shares(shares) => Self::by_shares(*shares, seed, n),
             SplitRule::Column(column) => Self::by_column(column, table, rows)?,
         };
-        if split.part(Part::Train).is_empty() {
-            return Err(Error::NoRowsLeft(say![
-                "the split leaves 0 of {n} rows for training";
-                "choose another ", SPLIT
-            ]));
-        }
-        if let SplitRule::Shares([_, _, certify, _]) = rule
-            && *certify > 0.0
-            && split.part(Part::Certify).is_empty()
-        {
-            return Err(Error::NoRowsLeft(say![
-                "the split leaves 0 of {n} rows to certify on ({certify}%)";
-                "choose another ", SPLIT
-            ]));
-        }
+        check_counts(rule, Part::ALL.map(|part| split.part(part).len()))?;
         Ok(split)
     }
 
     fn by_shares(shares: [f64; 4], seed: u64, n: usize) -> Self {
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        Stream::new(seed, Purpose::Split, [0, 0]).shuffle(&mut order);
-        let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
-        let n_train = share(shares[0]).min(n);
-        let n_validation = share(shares[1]).min(n - n_train);
-        // Without test rows, the rows lost to rounding belong to `certify`.
-        let n_certify = match shares[3] > 0.0 {
-            true => share(shares[2]).min(n - n_train - n_validation),
-            false if shares[2] > 0.0 => n - n_train - n_validation,
-            false => 0,
-        };
-        let mut part_of = vec![Part::Test; n];
-        let (chosen, last) = (n_train + n_validation, n_train + n_validation + n_certify);
-        for (i, &row) in order[..last].iter().enumerate() {
-            part_of[row as usize] = match i {
-                i if i < n_train => Part::Train,
-                i if i < chosen => Part::Validation,
-                _ => Part::Certify,
-            };
-        }
-        Self::from_parts(&part_of)
+        Self::from_parts(&parts_by_shares(shares, seed, n))
     }
 
     pub(crate) fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {
@@ -172,6 +155,64 @@ impl Split {
         }
         Ok(split)
     }
+}
+
+/// Rejects a split without the rows that its rule requires; `counts` are the rows of each split.
+pub(crate) fn check_counts(rule: &SplitRule, counts: [usize; 4]) -> Result<(), Error> {
+    let n: usize = counts.iter().sum();
+    if counts[Part::Train as usize] == 0 {
+        return Err(Error::NoRowsLeft(say![
+            "the split leaves 0 of {n} rows for training";
+            "choose another ", SPLIT
+        ]));
+    }
+    if let SplitRule::Shares([_, _, certify, _]) = rule
+        && *certify > 0.0
+        && counts[Part::Certify as usize] == 0
+    {
+        return Err(Error::NoRowsLeft(say![
+            "the split leaves 0 of {n} rows to certify on ({certify}%)";
+            "choose another ", SPLIT
+        ]));
+    }
+    Ok(())
+}
+
+/// The split of each of `n` rows, drawn with these percentages.
+pub(crate) fn parts_by_shares(shares: [f64; 4], seed: u64, n: usize) -> Vec<Part> {
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    Stream::new(seed, Purpose::Split, [0, 0]).shuffle(&mut order);
+    let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
+    let n_train = share(shares[0]).min(n);
+    let n_validation = share(shares[1]).min(n - n_train);
+    // Without test rows, the rows lost to rounding belong to `certify`.
+    let n_certify = match shares[3] > 0.0 {
+        true => share(shares[2]).min(n - n_train - n_validation),
+        false if shares[2] > 0.0 => n - n_train - n_validation,
+        false => 0,
+    };
+    let mut part_of = vec![Part::Test; n];
+    let (chosen, last) = (n_train + n_validation, n_train + n_validation + n_certify);
+    for (i, &row) in order[..last].iter().enumerate() {
+        part_of[row as usize] = match i {
+            i if i < n_train => Part::Train,
+            i if i < chosen => Part::Validation,
+            _ => Part::Certify,
+        };
+    }
+    part_of
+}
+
+/// The place of each row of a split in its random order, where `n` counts the rows of the split
+/// ([`Split::shuffle`]).
+pub(crate) fn shuffled_places(part: Part, seed: u64, n: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    Stream::new(seed, Purpose::Order, [part as u64, 0]).shuffle(&mut order);
+    let mut places = vec![0; n];
+    for (place, row) in order.into_iter().enumerate() {
+        places[row as usize] = place as u32;
+    }
+    places
 }
 
 /// A column that contains the split of each row.

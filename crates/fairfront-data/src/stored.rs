@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema, UNKNOWN_GROUP, label_of};
+use fairfront_core::{
+    BLOCK_ROWS, Dataset, Purpose, RowBlock, Schema, Stream, UNKNOWN_GROUP, label_of,
+};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -68,6 +70,7 @@ impl StoredRows {
         let (offsets, null) = (schema.offsets(), schema.null_feature());
         let mut rows = Self::new(schema);
         for block in data.blocks() {
+            let block = block?;
             for row in 0..block.n_rows() {
                 rows.numeric.extend_from_slice(block.numeric(row));
                 let codes = block.codes(row).iter().zip(&offsets);
@@ -244,7 +247,9 @@ impl StoredRows {
         }
         let dataset = |part: Part| -> Result<Dataset, Error> {
             let own = |row: &usize| self.parts[*row] == part as u8;
-            let rows: Vec<usize> = (0..self.n_rows()).filter(own).collect();
+            let mut rows: Vec<usize> = (0..self.n_rows()).filter(own).collect();
+            // Rows that arrive together may be similar, but blocks of rows must be fair samples.
+            Stream::new(0, Purpose::Order, [part as u64, 0]).shuffle(&mut rows);
             let blocks = rows
                 .par_chunks(BLOCK_ROWS)
                 .map(|rows| self.block(schema, rows));

@@ -459,7 +459,7 @@ fn slot(text: &[u8]) -> usize {
     mixed as usize >> 24 & (RECENT - 1)
 }
 
-fn is_boolean(categories: &[String]) -> bool {
+pub(crate) fn is_boolean(categories: &[String]) -> bool {
     const PAIRS: [[&str; 2]; 4] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"]];
     let within = |pair: &[&str; 2]| {
         categories
@@ -484,6 +484,8 @@ pub struct Table {
     columns: Vec<Column>,
     n_rows: usize,
     sources: Vec<SourceFile>,
+    /// The row, over all files, that the first row is; 0 unless this is a piece of a table.
+    first_row: usize,
     /// The form of the numbers in its files.
     pub(crate) decimal: Decimal,
     /// Number of columns at the end that are derived from others.
@@ -518,6 +520,7 @@ impl Table {
                 name: name.into(),
                 first_row: 0,
             }],
+            first_row: 0,
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
@@ -539,6 +542,7 @@ impl Table {
             columns,
             n_rows,
             sources,
+            first_row: 0,
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
@@ -555,6 +559,35 @@ impl Table {
     /// All columns in file order, including those left out.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The same table with its columns, to change their values.
+    pub(crate) fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
+    /// Rows of this table from row `first` on, with these columns.
+    pub(crate) fn piece(&self, columns: Vec<Column>, first: usize, n_rows: usize) -> Self {
+        Self {
+            name: self.name.clone(),
+            columns,
+            n_rows,
+            sources: self.sources.clone(),
+            first_row: first,
+            decimal: self.decimal,
+            n_derived: 0,
+            positions: OnceLock::new(),
+            looked: 0,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// A table with this many rows, of whose columns the values are elsewhere.
+    pub(crate) fn without_values(&self, columns: Vec<Column>, n_rows: usize) -> Self {
+        Self {
+            diagnostics: self.diagnostics.clone(),
+            ..self.piece(columns, 0, n_rows)
+        }
     }
 
     /// Adds a column that is derived from others.
@@ -625,6 +658,7 @@ impl Table {
             columns: self.columns.iter().map(picked).collect(),
             n_rows: rows.len(),
             sources: self.sources.clone(),
+            first_row: 0,
             decimal: self.decimal,
             n_derived: self.n_derived,
             positions: OnceLock::new(),
@@ -641,7 +675,7 @@ impl Table {
 
     /// The place that a row (from 0) came from.
     pub fn place(&self, row: usize) -> Place {
-        place(&self.sources, row)
+        place(&self.sources, self.first_row + row)
     }
 }
 

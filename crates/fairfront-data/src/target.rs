@@ -42,10 +42,34 @@ impl TargetRule {
         rows: &[u32],
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Self, Error> {
+        let values = Self::counts(spec, target, table, rows)?;
+        Self::of_counts(spec, target, &values, diagnostics)
+    }
+
+    /// The merged values of the target in `rows`, with their row counts.
+    pub(crate) fn counts(
+        spec: &Spec,
+        target: &str,
+        table: &Table,
+        rows: &[u32],
+    ) -> Result<Vec<(String, usize)>, Error> {
         let column = table.require(target, TARGET)?;
-        let merge = spec.merges.get(target).cloned();
-        let categories = Categories::of(column, merge.as_ref())?;
-        let present = Present::new(target, &categories, rows)?;
+        let categories = Categories::of(column, spec.merges.get(target))?;
+        let counts = categories.counts(rows);
+        let present = categories.names.into_iter().zip(counts);
+        let present = present.filter(|(_, count)| *count > 0);
+        Ok(present.map(|(name, n)| (name.into_owned(), n)).collect())
+    }
+
+    /// Chooses the positive value from the spec and the values of the target with their row counts.
+    pub(crate) fn of_counts(
+        spec: &Spec,
+        target: &str,
+        values: &[(String, usize)],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Self, Error> {
+        let merge = spec.merges.get(target);
+        let present = Present::new(target, values)?;
         // A string that is both a value and a comparison is the value.
         if let [wanted] = spec.positives().as_slice()
             && present.find(wanted).is_none()
@@ -60,7 +84,7 @@ impl TargetRule {
                 positive: comparison.to_string(),
                 also_positive: Vec::new(),
                 comparison: Some(comparison),
-                merge: merge.clone(),
+                merge: merge.cloned(),
             });
         }
         let mut also_positive = present.chosen(spec, diagnostics)?;
@@ -70,7 +94,7 @@ impl TargetRule {
             positive,
             also_positive,
             comparison: None,
-            merge: merge.clone(),
+            merge: merge.cloned(),
         };
         if present.values.len() > 2 {
             let positive: Vec<String> =
@@ -101,6 +125,16 @@ impl TargetRule {
             Some(comparison) => format!("{} {comparison}", self.column),
             None => format!("{} = {}", self.column, self.positive_text()),
         }
+    }
+
+    /// These values in order; empty if a comparison decides.
+    pub(crate) fn sorted_values(&self, values: &[(String, usize)]) -> Vec<String> {
+        if self.comparison.is_some() {
+            return Vec::new();
+        }
+        let mut values: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        values.sort_unstable_by(|a, b| natural(a, b));
+        values
     }
 
     /// The merged values in `rows`, in order.
@@ -166,11 +200,10 @@ struct Present<'a> {
 }
 
 impl<'a> Present<'a> {
-    /// The values in `rows`; fewer than two are an error.
-    fn new(target: &'a str, categories: &'a Categories<'_>, rows: &[u32]) -> Result<Self, Error> {
-        let counts = categories.counts(rows);
-        let names = categories.names.iter().map(AsRef::as_ref).zip(counts);
-        let mut values: Vec<(&str, usize)> = names.filter(|(_, count)| *count > 0).collect();
+    /// The values of a target; fewer than two are an error.
+    fn new(target: &'a str, values: &'a [(String, usize)]) -> Result<Self, Error> {
+        let mut values: Vec<(&str, usize)> =
+            values.iter().map(|(name, n)| (name.as_str(), *n)).collect();
         values.sort_unstable_by(|a, b| natural(a.0, b.0));
         let present = Self { target, values };
         match present.values.len() {
@@ -235,7 +268,7 @@ impl<'a> Present<'a> {
                 ));
             };
             numbers.push(number);
-            all.resize(all.len() + count, number);
+            all.push((number, *count));
         }
         let comparison = written.settle(all);
         let positive = numbers.iter().filter(|x| comparison.holds(**x)).count();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use fairfront_data::{Diagnostic, Prepared, ReadOptions, Spec};
+use fairfront_data::{Diagnostic, Facts, Prepared, ReadOptions, Spec, pack_files};
 use fairfront_model::ModelId;
 use fairfront_run::{
     Ask, Checkpoints, Demand, FitRequest, Keep, Run, SolverName, attribute_texts, certify_fit, fit,
@@ -79,13 +79,31 @@ pub(crate) fn prepared() -> &'static Prepared {
     })
 }
 
+/// The rows of this table as a block file.
+pub(crate) fn block_file() -> &'static [u8] {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let made = || -> Result<Vec<u8>, String> {
+            let file = scratch::file("packed.csv", csv().as_bytes())?;
+            let folder = scratch::folder("packed", &[])?;
+            let out = folder.join("rows.ffb");
+            let (files, options) = ([file], ReadOptions::default());
+            pack_files(&files, &spec(), options, &out, &folder, &mut |_| {})
+                .map_err(|e| e.to_string())?;
+            std::fs::read(out).map_err(|e| e.to_string())
+        };
+        made().expect("the table of the fixture can be packed")
+    })
+}
+
 /// A run with a certificate.
 pub(crate) fn run() -> &'static Run {
     static MADE: OnceLock<Run> = OnceLock::new();
     MADE.get_or_init(|| {
         let prepared = prepared();
         let fitted = fit(prepared, &request(&prepared.spec), &mut ());
-        let mut run = Run::of(prepared, &fitted.expect("the fixture can be fitted"));
+        let facts = Facts::of(prepared).expect("the table of the fixture is valid");
+        let mut run = Run::of(&facts, &fitted.expect("the fixture can be fitted"));
         let demand = Demand::parse(&["accuracy >= 0.1".into()], 0.9, false, None);
         let demand = demand.expect("the requirement of the fixture is valid");
         certify_fit(&mut run, &demand, Vec::new()).expect("the fixture can be certified");

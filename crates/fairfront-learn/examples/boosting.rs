@@ -10,7 +10,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema};
+use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, RowBlock, Schema};
 use fairfront_learn::{
     Binned, BoostSettings, Calibrated, ClassProblem, CompiledForest, Folds, Forest, Quality, boost,
     cross_fit,
@@ -31,7 +31,7 @@ struct Shape {
 }
 
 struct Table {
-    rows: Dataset,
+    rows: Loaded,
     labels: Vec<u32>,
 }
 
@@ -129,7 +129,7 @@ fn problem(table: &Table, n_classes: usize) -> ClassProblem {
     }
 }
 
-fn raw(forest: &Forest, rows: &Dataset) -> Vec<f64> {
+fn raw(forest: &Forest, rows: &Loaded) -> Vec<f64> {
     let blocks: Vec<&RowBlock> = rows.blocks().collect();
     let forest = CompiledForest::new(forest, rows.schema());
     let of_block = |block: &&RowBlock| forest.raw(rows.schema(), block);
@@ -197,7 +197,7 @@ fn read(folder: &Path, shape: &Shape, rows: std::ops::Range<usize>) -> Result<Ta
     });
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     Ok(Table {
-        rows: Dataset::new(schema, blocks)?,
+        rows: Dataset::new(schema, blocks)?.loaded()?,
         labels,
     })
 }

@@ -1,6 +1,6 @@
 //! Columns as small integers.
 
-use fairfront_core::{Dataset, Schema};
+use fairfront_core::{Loaded, Schema};
 use rayon::prelude::*;
 
 /// Largest number of bins of a numeric column, and of categories with a bin of their own.
@@ -47,7 +47,7 @@ impl Bins {
 
 impl Binned {
     /// The bins of a data set. Sorts every numeric feature once.
-    pub fn of(rows: &Dataset) -> Self {
+    pub fn of(rows: &Loaded) -> Self {
         let schema = rows.schema();
         let n_rows = rows.n_rows();
         let n_numeric = schema.numeric.len();
@@ -141,7 +141,7 @@ fn input_names(schema: &Schema) -> Vec<String> {
     schema.numeric.iter().chain(categorical).cloned().collect()
 }
 
-fn numbers(rows: &Dataset, feature: usize) -> Vec<f64> {
+fn numbers(rows: &Loaded, feature: usize) -> Vec<f64> {
     let of_block = |b: &fairfront_core::RowBlock| -> Vec<f64> {
         (0..b.n_rows()).map(|r| b.numeric(r)[feature]).collect()
     };
@@ -149,7 +149,7 @@ fn numbers(rows: &Dataset, feature: usize) -> Vec<f64> {
 }
 
 /// Categories as positions in their column; unseen ones are past the last.
-fn categories(rows: &Dataset, column: usize, offset: u32) -> Vec<u32> {
+fn categories(rows: &Loaded, column: usize, offset: u32) -> Vec<u32> {
     let of_block = |b: &fairfront_core::RowBlock| -> Vec<u32> {
         (0..b.n_rows())
             .map(|r| b.codes(r)[column] - offset)

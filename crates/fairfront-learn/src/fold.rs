@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fairfront_core::{Dataset, Purpose, Stream, UNKNOWN_GROUP};
+use fairfront_core::{Loaded, Purpose, Stream, UNKNOWN_GROUP};
 
 use crate::error::Error;
 
@@ -19,7 +19,7 @@ impl Folds {
 
     /// Folds that are stratified by label and by the groups of every attribute. A row's fold
     /// depends only on the seed, its stratum, and its position within the stratum.
-    pub fn of(rows: &Dataset, n_folds: usize, seed: u64) -> Result<Self, Error> {
+    pub fn of(rows: &Loaded, n_folds: usize, seed: u64) -> Result<Self, Error> {
         let schema = rows.schema();
         let mut strata = Vec::with_capacity(rows.n_rows());
         for block in rows.blocks() {

@@ -1,6 +1,6 @@
 //! How much the probabilities of a learner depend on each column.
 
-use fairfront_core::{BLOCK_ROWS, Dataset, Purpose, RowBlock, Stream};
+use fairfront_core::{BLOCK_ROWS, Dataset, Loaded, Purpose, RowBlock, Stream};
 use rayon::prelude::*;
 
 use crate::learned::{Learner, Source};
@@ -15,21 +15,21 @@ impl Learner {
     /// these rows.
     pub fn permutation_importance(
         &self,
-        rows: &Dataset,
+        rows: &Loaded,
         problem: &ClassProblem,
         seed: u64,
     ) -> Result<Vec<f64>, Error> {
         let Source::Trees(forest) = &self.source else {
             return Ok(Vec::new());
         };
-        let rows = first_rows(rows);
+        let rows = rows.first(MOST_ROWS / BLOCK_ROWS);
         let n_rows = rows.n_rows();
         let problem = ClassProblem {
             labels: problem.labels[..n_rows].to_vec(),
             n_classes: problem.n_classes,
             weights: problem.weights[..n_rows].to_vec(),
         };
-        let loss = |rows: &Dataset| -> Result<f64, Error> {
+        let loss = |rows: &Loaded| -> Result<f64, Error> {
             let blocks = rows.blocks();
             let found = blocks.flat_map(|block| self.probabilities(rows.schema(), block));
             let found: Vec<f64> = found.collect();
@@ -51,13 +51,8 @@ impl Learner {
     }
 }
 
-fn first_rows(rows: &Dataset) -> Dataset {
-    let blocks = rows.blocks().take(MOST_ROWS / BLOCK_ROWS);
-    Dataset::new(rows.schema().clone(), blocks.cloned().collect()).unwrap_or_else(|_| rows.clone())
-}
-
 /// The rows, with the values of an input of the trees from other rows.
-fn shuffled(rows: &Dataset, input: usize, order: &[usize]) -> Result<Dataset, Error> {
+fn shuffled(rows: &Loaded, input: usize, order: &[usize]) -> Result<Loaded, Error> {
     let schema = rows.schema();
     let n_numeric = schema.numeric.len();
     let blocks: Vec<&RowBlock> = rows.blocks().collect();
@@ -86,5 +81,6 @@ fn shuffled(rows: &Dataset, input: usize, order: &[usize]) -> Result<Dataset, Er
     };
     let blocks = blocks.iter().enumerate().map(block);
     let blocks = blocks.collect::<Result<Vec<_>, Error>>()?;
-    Dataset::new(schema.clone(), blocks).map_err(corrupted)
+    let shuffled = Dataset::new(schema.clone(), blocks);
+    shuffled.and_then(|rows| rows.loaded()).map_err(corrupted)
 }

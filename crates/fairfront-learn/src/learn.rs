@@ -1,6 +1,6 @@
 //! Fits the learners of a front, and computes its features out of fold.
 
-use fairfront_core::{Condition, Dataset, UNKNOWN_GROUP};
+use fairfront_core::{Condition, Loaded, UNKNOWN_GROUP};
 
 use crate::learned::{
     FeatureKind, GroupLearner, Learned, LearnedFeature, Learner, ProbabilityColumn, Source,
@@ -84,7 +84,7 @@ pub struct GroupClasses {
 impl GroupClasses {
     /// The classes of an attribute on rows under a condition. Groups without rows have no class of
     /// their own.
-    pub fn of(rows: &Dataset, attribute: usize, given: Condition) -> Self {
+    pub fn of(rows: &Loaded, attribute: usize, given: Condition) -> Self {
         let about = &rows.schema().attributes[attribute];
         let mut counts = vec![0_usize; about.groups.len()];
         for_each_row(rows, attribute, given, |_, group, weight| {
@@ -111,7 +111,7 @@ impl GroupClasses {
     }
 
     /// The class of each row that has one.
-    pub fn labels(&self, rows: &Dataset, attribute: usize, given: Condition) -> Vec<Option<u32>> {
+    pub fn labels(&self, rows: &Loaded, attribute: usize, given: Condition) -> Vec<Option<u32>> {
         let mut labels = vec![None; rows.n_rows()];
         for_each_row(rows, attribute, given, |row, group, _| {
             let class = self.of_group[group as usize];
@@ -124,7 +124,7 @@ impl GroupClasses {
 /// Calls `act` with the position, group and weight of each row that has a known group and meets the
 /// condition.
 fn for_each_row(
-    rows: &Dataset,
+    rows: &Loaded,
     attribute: usize,
     given: Condition,
     mut act: impl FnMut(usize, u32, f64),
@@ -147,7 +147,7 @@ fn for_each_row(
 /// The learners that are returned are fitted on all rows; use them for other rows only. `stop` is
 /// asked often; once it returns true, the result is [`Error::Stopped`].
 pub fn learn(
-    train: &Dataset,
+    train: &Loaded,
     wanted: &Wanted,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Learned, OutOfFoldFeatures), Error> {
@@ -197,7 +197,7 @@ pub fn learn(
 }
 
 struct Work<'a> {
-    train: &'a Dataset,
+    train: &'a Loaded,
     wanted: &'a Wanted,
     binned: Binned,
     folds: Folds,

@@ -55,6 +55,14 @@ impl Error {
         )
     }
 
+    /// Whether the work needs more memory than the limit.
+    pub fn is_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Model(ModelError::Table(fairfront_data::Error::Memory { .. }))
+        )
+    }
+
     /// One line: the place, the problem and the remedies.
     pub fn message(&self) -> Message {
         match self {

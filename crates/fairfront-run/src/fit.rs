@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use fairfront_core::meter::{self, Phase};
 use fairfront_core::{
     Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
-    AttributeRule, Diagnostic, Encoded, Findings, Ordered, Part, Prepared, attribute_name,
+    AttributeRule, Diagnostic, Encoded, Facts, Input, Ordered, Part, Prepared, attribute_name,
     by_severity, grammar,
 };
 use fairfront_pareto::hypervolume;
@@ -209,31 +210,66 @@ fn fit_prepared(
     prepared: &Prepared,
     request: &FitRequest,
     custom: &[Arc<dyn Objective>],
-    mut checkpoints: Option<&mut Checkpoints>,
+    checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
+    meter::begin(Phase::Encoding);
     let (rows, columns) = (prepared.table.n_rows(), prepared.table.columns().len());
     end_if_stopped(rows, columns, &observer.stop_signal())?;
-    let encoded = Encoded::new(prepared)?;
     // Probabilities of groups are meant to predict the groups, so they are not reported as proxies.
-    let features = (!request.family.brought.estimator).then_some(&encoded.encoding);
-    let findings = Findings::new(prepared, features)?;
-    let request = with_objectives(prepared, request);
+    let input = Input::of(prepared, !request.family.brought.estimator)?;
+    let encoding = start.elapsed().as_secs_f64();
+    let mut fitted = fit_input(&input, request, custom, checkpoints, observer)?;
+    fitted.seconds[0] += encoding;
+    add_marks(&mut fitted, prepared, (&input, request), custom)?;
+    Ok(fitted)
+}
+
+/// Fits a front on a table in memory that is already encoded.
+pub fn fit_source(
+    prepared: &Prepared,
+    input: &Input,
+    request: &FitRequest,
+    checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    let mut fitted = fit_input(input, request, &[], checkpoints, observer)?;
+    add_marks(&mut fitted, prepared, (input, request), &[])?;
+    Ok(fitted)
+}
+
+/// Adds the decisions of score columns that plots show next to the models.
+fn add_marks(
+    fitted: &mut Fitted,
+    prepared: &Prepared,
+    (input, request): (&Input, &FitRequest),
+    custom: &[Arc<dyn Objective>],
+) -> Result<(), Error> {
+    let objectives = &with_objectives(&input.facts, request).objectives;
+    let marks = mark::marks(prepared, &fitted.encoded, objectives, custom)?;
+    fitted.overlays.extend(marks);
+    Ok(())
+}
+
+/// Fits a front on encoded rows, in memory or wherever else they are, and measures it on all splits. With
+/// checkpoints, it resumes from the stored ones and writes new ones.
+pub fn fit_input(
+    input: &Input,
+    request: &FitRequest,
+    custom: &[Arc<dyn Objective>],
+    mut checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    let request = with_objectives(&input.facts, request);
+    let encoded = input.encoded.clone();
     if let Some(checkpoints) = &mut checkpoints {
-        let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));
+        let fingerprint = fingerprint(&encoded)?;
+        let asked = checkpoint::Request::new(&input.facts, &request, fingerprint);
         checkpoints.expect(&asked)?;
     }
-    let encoding = start.elapsed().as_secs_f64();
     let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
-    fitted.seconds[0] += encoding;
-    fitted.overlays.extend(mark::marks(
-        prepared,
-        &fitted.encoded,
-        &request.objectives,
-        custom,
-    )?);
-    let diagnostics = findings.all().chain(&fitted.diagnostics).cloned();
+    let diagnostics = input.findings.all().chain(&fitted.diagnostics).cloned();
     fitted.diagnostics = by_severity(diagnostics.collect());
     Ok(fitted)
 }
@@ -247,12 +283,12 @@ fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), E
 }
 
 /// Fills in the default objectives if the request has none.
-pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitRequest {
+pub(crate) fn with_objectives(facts: &Facts, request: &FitRequest) -> FitRequest {
     match request.objectives.is_empty() {
         false => request.clone(),
         true => {
-            let written = attribute_texts(&prepared.spec).into_iter();
-            let named = prepared.attributes.iter().zip(&prepared.spec.sensitive);
+            let written = attribute_texts(&facts.spec).into_iter();
+            let named = facts.attributes.iter().zip(&facts.spec.sensitive);
             // The name of an attribute may differ from that of its columns.
             let text =
                 |(text, (rule, columns)): (String, (&AttributeRule, &Vec<String>))| match &rule
@@ -321,7 +357,8 @@ pub fn fit_encoded(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
-    let fingerprint = fingerprint(&encoded);
+    meter::begin(Phase::Encoding);
+    let fingerprint = fingerprint(&encoded)?;
     let given = Given {
         request,
         custom,
@@ -347,6 +384,7 @@ pub fn fit_encoded(
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
+    meter::begin(Phase::Measuring);
     let measured = measure(problem, &encoded, &mut judged, &mut rest)?;
     judged.count_on_test(&measured.splits)?;
     let mut outcome = judged.outcome;
@@ -463,6 +501,7 @@ fn task_of(
     let schema = train.schema();
     let (n_rows, n_params) = (train.n_rows(), predictor_of(schema).n_params(schema));
     end_if_stopped(n_rows, n_params, stop)?;
+    meter::begin(Phase::Penalty);
     let task = match (earlier, found) {
         (Some(earlier), _) => {
             Task::with_penalty(encoded, request, custom, earlier.penalty.clone())?
@@ -496,6 +535,7 @@ fn judge_and_prove(
     (front_in, is_update): (Option<FrontIn>, bool),
     rest: &mut Rest,
 ) -> Result<Judged, Error> {
+    meter::begin(Phase::Judging);
     let problem = &task.problem;
     let most_moved = match is_update {
         // With one objective, the front has one model.
@@ -508,6 +548,7 @@ fn judge_and_prove(
     let mut judged = judge::judge(problem, encoded, outcome, front_in, most, rest)?;
     judged.trim(rest)?;
     if judged.outcome.proofs.is_empty() {
+        meter::begin(Phase::Proving);
         match prove_unless_stopped(problem, &judged.outcome.front, &rest.remainder)? {
             Some(proofs) => judged.outcome.proofs = proofs,
             None => rest.leave_out(LeftOut::OptimalityProofs),
@@ -544,6 +585,7 @@ fn solve(
     observer: &mut dyn Observer,
     rest: &mut Rest,
 ) -> Result<Solved, Error> {
+    meter::begin(Phase::Solving);
     let train = encoded.part(Part::Train);
     let mut solved = match earlier {
         Some(earlier) => task.update(train, earlier, observer)?,
@@ -639,41 +681,14 @@ impl<'a> PolishStart<'a> {
     }
 }
 
-/// SHA-256 over the encoding and all encoded rows, in order.
-pub(crate) fn fingerprint(encoded: &Encoded) -> String {
+/// SHA-256 over the encoding and the fingerprints of the rows of all splits, in order.
+pub(crate) fn fingerprint(encoded: &Encoded) -> Result<String, Error> {
     let mut hash = Sha256::new();
     hash.update(encoded.encoding.to_json());
-    for part in Part::ALL {
-        let data = encoded.part(part);
-        hash.update((data.n_rows() as u64).to_le_bytes());
-        for block in data.blocks() {
-            for row in 0..block.n_rows() {
-                block
-                    .numeric(row)
-                    .iter()
-                    .for_each(|v| hash.update(v.to_le_bytes()));
-                block
-                    .codes(row)
-                    .iter()
-                    .for_each(|v| hash.update(v.to_le_bytes()));
-            }
-            block
-                .labels()
-                .iter()
-                .for_each(|v| hash.update(v.to_le_bytes()));
-            block
-                .weights()
-                .iter()
-                .for_each(|v| hash.update(v.to_le_bytes()));
-            for attribute in 0..data.schema().attributes.len() {
-                block
-                    .groups(attribute)
-                    .iter()
-                    .for_each(|v| hash.update(v.to_le_bytes()));
-            }
-        }
+    for part in encoded.fingerprints()? {
+        hash.update(&part.rows);
     }
-    hex(&hash.finalize())
+    Ok(hex(&hash.finalize()))
 }
 
 #[cfg(test)]

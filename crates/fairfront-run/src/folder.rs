@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, predictor_of, say};
 use fairfront_data::{
-    Diagnostic, Dropped, Encoded, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
+    Diagnostic, Dropped, Encoded, Facts, Ordered, Part, ReadFrom, Spec, named_counts,
 };
 use fairfront_model::file::HIDDEN;
 use fairfront_model::seal::{self, Broken, seal, sum};
@@ -313,16 +313,15 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
     Described::of(fitted).table()
 }
 
-/// The content of `run.json` for a fit on a prepared table.
-pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
-    let read = prepared.read.clone();
+/// The content of `run.json` for a fit on a table.
+pub fn run_info(facts: &Facts, fitted: &Fitted) -> RunInfo {
     RunInfo {
         dropped: Some(DroppedRows {
-            read: prepared.table.n_rows(),
-            used: prepared.n_rows(),
-            reasons: prepared.dropped.clone(),
+            read: facts.rows_read,
+            used: facts.rows_used,
+            reasons: facts.dropped.clone(),
         }),
-        ..run_info_of(&prepared.table.name, read, &prepared.spec, fitted)
+        ..run_info_of(&facts.table, facts.read.clone(), &facts.spec, fitted)
     }
 }
 

@@ -74,7 +74,7 @@ pub use family::{
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use fit::{
     Earlier, FitRequest, Fitted, PolishInfo, ProofInfo, SolverChoice, default_objectives, fit,
-    fit_encoded, fit_with, fit_with_checkpoints,
+    fit_encoded, fit_input, fit_source, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
     DroppedRows, RunFiles, RunInfo, Unmitigated, files_of_run, front_table, info_bytes, read_run,

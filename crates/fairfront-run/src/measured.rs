@@ -1,5 +1,6 @@
 //! Measures the models of a front: values and measures on each split, calibrations and intervals.
 
+use fairfront_core::meter::{self, Phase};
 use fairfront_core::{
     Calibration, Dataset, FairProblem, Measure, Measures, Points, Problem, measure_calibrated,
 };
@@ -62,6 +63,7 @@ impl Measured {
         let Some(splits) = splits else {
             return Ok(None);
         };
+        meter::begin(Phase::Intervals);
         memory::check_weighing(encoded, models.len())?;
         let mut weighed = weigh(encoded, models, compared, REPLICATES, &is_over)?;
         if weighed.is_none() {

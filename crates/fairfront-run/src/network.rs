@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Dataset, FairProblem, LogLoss, Network, Objective, Points, Preconditioner, Predictor, Problem,
-    RowBlock, RowSource, Rows, Schema,
+    Rows, Schema,
 };
 use fairfront_solve::{DescentLimits, StopSignal, minimize_loss, minimize_sums};
 
@@ -131,22 +131,11 @@ fn hidden_rows(network: Network, train: &Dataset, point: &[f64]) -> Result<Datas
         n_outputs: 1,
         hidden: 0,
     };
-    let n_attributes = schema.attributes.len();
-    let mut blocks = Vec::with_capacity(train.n_blocks());
-    for block in train.blocks() {
-        let tiles = Rows::tiles(block).flat_map(|tile| network.activations(&tile, point));
-        blocks.push(RowBlock::new(
-            &schema,
-            tiles.flatten().collect(),
-            Vec::new(),
-            block.labels().to_vec(),
-            (0..n_attributes)
-                .map(|a| block.groups(a).to_vec())
-                .collect(),
-            block.weights().to_vec(),
-        )?);
-    }
-    Ok(Dataset::new(schema, blocks)?)
+    let point = point.to_vec();
+    Ok(train.mapped(schema.clone(), move |block| {
+        let tiles = Rows::tiles(block).flat_map(|tile| network.activations(&tile, &point));
+        block.of_numeric(&schema, tiles.flatten().collect())
+    })?)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Objective, Points, Preconditioner,
-    Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream, predictor_of,
+    BLOCK_ROWS, Cholesky, Counts, Dataset, FairProblem, Linear, Loaded, LogLoss, Objective, Points,
+    Preconditioner, Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
+    predictor_of,
 };
 use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ const PATH: [f64; 13] = [
 ];
 /// Most rows in the cross-validation. A sample of this size is enough to compare penalties, and the
 /// choice takes a small share of a fit, however many rows there are.
-const MOST_ROWS: usize = 10_000;
+const MOST_ROWS: usize = 10 * BLOCK_ROWS;
 /// Up to this many parameters, Newton's method follows the path; with more, its matrices cost more
 /// than the gradients of a quasi-Newton method.
 const MOST_NEWTON: usize = 160;
@@ -179,9 +180,11 @@ fn by_cross_validation(
         Some(_) => &network::PATH[..],
         None => &PATH[..],
     };
-    let folds = folds(train, seed);
+    let total = weight_of(train)?;
+    // Rows are in random order, so the first ones are a fair sample.
+    let train = &train.head(MOST_ROWS / BLOCK_ROWS)?;
+    let folds = folds(&train.loaded()?, seed);
     let rows = folds.iter().map(Vec::len).sum();
-    let total = weight_of(train.blocks().map(RowBlock::weights));
     let mut losses = Vec::with_capacity(FOLDS);
     for held_out in 0..FOLDS {
         if stop.is_set() {
@@ -219,8 +222,8 @@ fn by_cross_validation(
 }
 
 /// Row numbers of each fold, ascending. The rows of each label are shuffled and distributed in
-/// turn, so that every fold has its share of both. Beyond [`MOST_ROWS`] rows, a sample is used.
-fn folds(train: &Dataset, seed: u64) -> Vec<Vec<usize>> {
+/// turn, so that every fold has its share of both.
+fn folds(train: &Loaded, seed: u64) -> Vec<Vec<usize>> {
     let labels: Vec<f64> = train
         .blocks()
         .flat_map(|b| b.labels().iter().copied())
@@ -231,9 +234,6 @@ fn folds(train: &Dataset, seed: u64) -> Vec<Vec<usize>> {
         let of_label = (0..n).filter(|row| (labels[*row] > 0.0) == positive);
         let mut rows: Vec<usize> = of_label.collect();
         Stream::new(seed, Purpose::Fold, [key, 0]).shuffle(&mut rows);
-        if n > MOST_ROWS {
-            rows.truncate(rows.len() * MOST_ROWS / n);
-        }
         for (place, row) in rows.into_iter().enumerate() {
             folds[place % FOLDS].push(row);
         }
@@ -264,9 +264,8 @@ fn held_out_losses(
     total: f64,
     stop: &StopSignal,
 ) -> Result<Option<Vec<f64>>, Error> {
-    let weight = |rows: &Dataset| weight_of(rows.blocks().map(RowBlock::weights));
-    let own = weight(kept);
-    if own <= 0.0 || weight(held_out) <= 0.0 {
+    let own = weight_of(kept)?;
+    if own <= 0.0 || weight_of(held_out)? <= 0.0 {
         return Ok(None);
     }
     let rows = Arc::new(kept.clone());
@@ -293,8 +292,10 @@ fn held_out_losses(
     Ok(Some(judge.values_on(held_out, &models)?))
 }
 
-fn weight_of<'a>(weights: impl Iterator<Item = &'a [f64]>) -> f64 {
-    weights.map(|weights| weights.iter().sum::<f64>()).sum()
+/// The total weight of rows.
+pub(crate) fn weight_of(rows: &Dataset) -> Result<f64, Error> {
+    let counts = Counts::of(rows, None)?;
+    Ok(counts.weights.iter().flatten().sum())
 }
 
 pub(crate) fn log_loss(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Calibration, predictor_of};
-use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
+use fairfront_data::{Encoding, Facts, Known, Ordered, Reading};
 use fairfront_model::{Model, ModelId, Provenance, write_file};
 use fairfront_report::PageData;
 
@@ -35,9 +35,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run of a fit on a prepared table.
-    pub fn of(prepared: &Prepared, fitted: &Fitted) -> Self {
-        Self::new(run_info(prepared, fitted), fitted)
+    /// The run of a fit on a table.
+    pub fn of(facts: &Facts, fitted: &Fitted) -> Self {
+        Self::new(run_info(facts, fitted), fitted)
     }
 
     /// The run of a fit with this content of `run.json`.

@@ -203,9 +203,9 @@ impl Mass {
 
 impl Composition {
     /// The composition of all these rows, in order.
-    pub(crate) fn of(parts: &[Dataset]) -> Self {
+    pub(crate) fn of(parts: &[Dataset]) -> Result<Self, Error> {
         let Some(first) = parts.first() else {
-            return Self::default();
+            return Ok(Self::default());
         };
         let attributes = &first.schema().attributes;
         let mut all = Mass::default();
@@ -214,6 +214,7 @@ impl Composition {
             .map(|a| vec![Mass::default(); a.groups.len()])
             .collect();
         for block in parts.iter().flat_map(Dataset::blocks) {
+            let block = block?;
             let rows = || block.weights().iter().zip(block.labels());
             rows().for_each(|(weight, label)| all.add(*weight, *label));
             for (attribute, masses) in by_group.iter_mut().enumerate() {
@@ -235,10 +236,10 @@ impl Composition {
             let groups = attribute.groups.iter().zip(&masses).map(group);
             (attribute.name.clone(), groups.collect())
         };
-        Self {
+        Ok(Self {
             base_rate: all.base_rate(),
             attributes: attributes.iter().zip(by_group).map(of_attribute).collect(),
-        }
+        })
     }
 
     /// The differences between a batch and the rows before it, if there are any.

@@ -203,7 +203,7 @@ impl Live {
         observer: &mut dyn Observer,
     ) -> Result<(Composition, Result<Fitted, String>), Error> {
         let rows = self.kept.rows().unwrap_or(&ready.rows);
-        let composition = Composition::of(&rows.datasets(&ready.encoding.schema())?);
+        let composition = Composition::of(&rows.datasets(&ready.encoding.schema())?)?;
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
         let growth = ready.growth.diagnostics.iter().cloned();
         encoded.diagnostics.splice(0..0, growth);
@@ -237,7 +237,7 @@ impl Live {
         kept_before: usize,
         fitted: &Result<Fitted, String>,
     ) -> Result<Drift, Error> {
-        let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?);
+        let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?)?;
         let settled = self.state.settled.as_ref();
         let (base_rate, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
         let used = ready.rows.n_rows();

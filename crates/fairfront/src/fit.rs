@@ -1,7 +1,11 @@
 use std::path::Path;
 
-use fairfront_data::{Known, Prepared, ReadOptions, Spec, Table, data_folder};
-use fairfront_run::{Ask, Demand, Run, SolverName, attribute_texts, certify_fit};
+use fairfront_data::{
+    Input, Known, Prepared, ReadOptions, Source as Rows, Spec, Table, data_folder,
+};
+use fairfront_run::{
+    Ask, Demand, Run, SolverName, attribute_texts, certify_fit, fit_input, fit_source,
+};
 use fairfront_solve::Observer;
 
 use crate::{Error, Front};
@@ -191,36 +195,43 @@ impl Fit {
     /// Reads the rows and computes the front, with an observer that sees the progress and can stop
     /// the work.
     pub fn run_with(self, observer: &mut dyn Observer) -> Result<Front, Error> {
-        let prepared = self.prepare()?;
-        let attributes = attribute_texts(&prepared.spec);
-        let request = self.ask.request(&prepared.table.name, &attributes)?;
+        let Rows { input, prepared } = self.rows()?;
+        let facts = &input.facts;
+        let attributes = attribute_texts(&facts.spec);
+        let request = self.ask.request(&facts.table, &attributes)?;
         let demand = match self.require.is_empty() {
             true => None,
             false => Some(Demand::parse(&self.require, self.confidence, false, None)?),
         };
         if let Some(demand) = &demand {
-            demand.check(&prepared)?;
+            demand.check(facts)?;
         }
-        let fitted = fairfront_run::fit(&prepared, &request, observer)?;
-        let mut run = Run::of(&prepared, &fitted);
+        let fitted = match &prepared {
+            Some(prepared) => fit_source(prepared, &input, &request, None, observer)?,
+            None => fit_input(&input, &request, &[], None, observer)?,
+        };
+        let mut run = Run::of(facts, &fitted);
         if let Some(demand) = &demand {
             certify_fit(&mut run, demand, Vec::new())?;
         }
         Ok(Front::of(run, demand))
     }
 
-    fn prepare(&self) -> Result<Prepared, Error> {
+    /// The rows, in memory, or in a block file if they need more memory than the limit.
+    fn rows(&self) -> Result<Rows, Error> {
         let prepared = match &self.source {
-            Source::Files(files) => Prepared::from_files(
-                files,
-                &self.spec,
-                self.spec.read_options(self.reading.clone()),
-            ),
-            Source::Known(known) => {
-                Prepared::from_known(known, &self.spec, data_folder().as_deref())
+            Source::Files(files) => {
+                let (spec, options) = (&self.spec, self.reading.clone());
+                return Ok(Rows::read(files, spec, options, true, None, &mut |_| {})?);
             }
-            Source::Table(table) => Prepared::new(table.as_ref().clone(), &self.spec, &[]),
+            Source::Known(known) => {
+                Prepared::from_known(known, &self.spec, data_folder().as_deref())?
+            }
+            Source::Table(table) => Prepared::new(table.as_ref().clone(), &self.spec, &[])?,
         };
-        Ok(prepared?)
+        Ok(Rows {
+            input: Input::of(&prepared, true)?,
+            prepared: Some(prepared),
+        })
     }
 }

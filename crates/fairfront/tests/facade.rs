@@ -29,7 +29,7 @@ fn a_front_equals_that_of_the_underlying_crates() {
         .request("demo", &attribute_texts(&prepared.spec))
         .unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
-    let expected = Run::of(&prepared, &fitted);
+    let expected = Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted);
     let found = Fit::from_known("demo(rows=1500)").unwrap().models(10).run();
     let found = found.unwrap();
     assert_eq!(found.run().front.params, expected.front.params);

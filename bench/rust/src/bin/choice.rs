@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use fairfront_core::{
     Decisions, Linear, Points, Purpose, Rate, Schema, Stream, Tallies, regions_of,
 };
-use fairfront_data::{Known, Part, Prepared, ReadOptions, Spec, SplitRule};
+use fairfront_data::{Facts, Known, Part, Prepared, ReadOptions, Spec, SplitRule};
 use fairfront_run::{
     Ask, Demand, Error, Evidence, FrontColumns, Requirement, Rule, Run, attribute_texts,
     choose_in_memory, fit, select,
@@ -127,7 +127,7 @@ impl Setup<'_> {
         let sources = [&population[0], &population[1]];
         let truth = Decisions::gathered(&sources, &all).tallies();
         Ok(Front {
-            run: Run::of(&prepared, &fitted),
+            run: Run::of(&Facts::of(&prepared)?, &fitted),
             population,
             schema,
             truth,

@@ -1,16 +1,18 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use fairfront_data::{Error, Prepared};
+use fairfront_core::Workers;
+use fairfront_core::meter::{self, Phase};
+use fairfront_data::{Error, Facts, Prepared, Source};
 use fairfront_run::{
     Checkpoints, Choice, Demand, Fitted, FrontColumns, Rule, Run, certify_fit, check_folder,
-    choose_in_memory, fit, fit_with_checkpoints, logged_uses, opening, read_run, write_page,
-    write_run,
+    choose_in_memory, fit_input, fit_source, logged_uses, opening, read_run, write_page, write_run,
 };
 use fairfront_solve::StopReason;
 
 use crate::args::FitArgs;
-use crate::progress::{self, Bar, NoModel};
+use crate::progress::{self, Bar, NoModel, Packing};
 use crate::table_args::TableArgs;
 use crate::wording::worded;
 use crate::{output, render};
@@ -40,29 +42,73 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     let mut place = Place::check(args)?;
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
-    let prepared = progress::while_reading(|| table.prepare_for(args.solver.is_paper()))?;
-    let request = args.solver.request(&prepared.table.name, &prepared.spec)?;
+    meter::begin(Phase::Reading);
+    let paper = args.solver.is_paper();
+    let mut packing = Packing::new(args.quiet || args.json, args.work_dir.clone());
+    let cluster = args.cluster.cluster()?;
+    let mut shared = None;
+    let source = progress::while_reading(|| match &cluster {
+        None => table.source(paper, &mut packing),
+        Some(_) => {
+            let shared = shared.insert(table.shared(paper, &mut packing)?);
+            Ok(shared.source.clone())
+        }
+    });
+    packing.clear();
+    let mut source = source?;
+    let facts = source.input.facts.clone();
+    bar.limit_memory(source.input.encoded.memory);
+    let request = args.solver.request(&facts.table, &facts.spec)?;
     if let Some(demand) = &demand {
-        demand.check(&prepared)?;
+        demand.check(&facts)?;
     }
-    let fitted = match &mut place {
-        Place::Plain(_) => fit(&prepared, &request, &mut bar),
-        Place::Kept(checkpoints) => {
-            if checkpoints.is_finished(&prepared, &request)? {
-                return nothing_to_do(args);
+    if let Place::Kept(checkpoints) = &mut place {
+        if checkpoints.is_finished(&source.input, &request)? {
+            return nothing_to_do(args);
+        }
+        if !args.quiet {
+            output::note(&render::diagnostics(checkpoints.diagnostics()));
+        }
+    }
+    if let (Some(cluster), Some(shared)) = (&cluster, &shared) {
+        let workers: Arc<dyn Workers> = Arc::new(cluster.start(&shared.path)?);
+        source.input = source.input.on_workers(&workers);
+    }
+    let fitted = loop {
+        let checkpoints = place.checkpoints();
+        let fitted = match &source.prepared {
+            Some(prepared) => fit_source(prepared, &source.input, &request, checkpoints, &mut bar),
+            None => fit_input(&source.input, &request, &[], checkpoints, &mut bar),
+        };
+        match fitted {
+            // Rows in memory leave too little room for the fit.
+            Err(error) if error.is_memory() && can_pack(&source, table) => {
+                drop(source);
+                source = progress::while_reading(|| table.packed(paper, &mut packing))?;
+                packing.clear();
             }
-            if !args.quiet {
-                output::note(&render::diagnostics(checkpoints.diagnostics()));
-            }
-            fit_with_checkpoints(&prepared, &request, checkpoints, &mut bar)
+            fitted => break fitted,
         }
     };
+    if packing.packed && cluster.is_none() && !args.quiet {
+        output::note(
+            "note: the rows were packed into a temporary block file, because they need more memory than the limit \
+             (--memory); pack them with fairfront pack to reuse the file\n",
+        );
+    }
     bar.finish();
+    meter::begin(Phase::Writing);
     let fitted = match fitted {
         Err(error) if error.is_stopped() => return Err(NoModel::new(args.max_seconds).into()),
         fitted => fitted?,
     };
-    write(place, &prepared, &fitted, demand.as_ref(), args)
+    let code = write(place, &facts, &fitted, demand.as_ref(), args)?;
+    if args.timings {
+        meter::end();
+        let timings = render::timings(&meter::finished(), progress::peak_bytes());
+        output::note(&timings);
+    }
+    Ok(code)
 }
 
 /// The destination of the run.
@@ -73,7 +119,21 @@ enum Place {
     Kept(Box<Checkpoints>),
 }
 
+/// Whether rows in memory can be packed: they come from files that can be read again.
+fn can_pack(source: &Source, table: &TableArgs) -> bool {
+    let is_file = |prepared: &Prepared| prepared.read.is_some();
+    source.prepared.as_ref().is_some_and(is_file) && !table.files().iter().any(|file| file == "-")
+}
+
 impl Place {
+    /// The checkpoints, if there are any.
+    fn checkpoints(&mut self) -> Option<&mut Checkpoints> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Kept(checkpoints) => Some(checkpoints),
+        }
+    }
+
     /// Checks the destination before any work.
     fn check(args: &FitArgs) -> anyhow::Result<Self> {
         if args.checkpoint_every.is_none() && !args.resume {
@@ -116,12 +176,12 @@ fn choose(run: &mut Run, demand: &Demand) -> Result<Choice, fairfront_run::Error
 /// Writes and prints the run.
 fn write(
     place: Place,
-    prepared: &Prepared,
+    facts: &Facts,
     fitted: &Fitted,
     demand: Option<&Demand>,
     args: &FitArgs,
 ) -> anyhow::Result<u8> {
-    let mut run = Run::of(prepared, fitted);
+    let mut run = Run::of(facts, fitted);
     run.info.diagnostics = worded(&run.info.diagnostics);
     // The log of uses of certifying rows survives the run that is replaced.
     run.uses = logged_uses(&args.out)?;

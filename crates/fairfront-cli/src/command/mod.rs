@@ -6,6 +6,7 @@ mod demo;
 mod export;
 mod fit;
 mod inspect;
+mod pack;
 mod predict;
 mod report;
 mod select;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Demo { out } => return demo::run(&out),
         Command::Fit { table, fit } => return fit::run(&table, &fit),
+        Command::Pack { table, pack } => pack::run(&table, &pack)?,
         Command::Tune { table, tune } => return tune::run(&table, &tune),
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Stream {

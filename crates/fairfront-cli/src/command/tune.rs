@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::args::TuneArgs;
 use crate::output::Target;
-use crate::progress::{self, Bar};
+use crate::progress::{self, Bar, Packing};
 use crate::solver_args::{PenaltyValue, SolverArgs};
 use crate::table_args::TableArgs;
 use crate::wording::{Flags, worded};
@@ -32,10 +32,13 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     }
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
-    let prepared = progress::while_reading(|| table.prepare_for(solver.is_paper()))?;
-    let ask = solver.ask(&prepared.spec)?;
+    let mut packing = Packing::new(args.quiet || args.json, None);
+    let source = progress::while_reading(|| table.source(solver.is_paper(), &mut packing));
+    packing.clear();
+    let input = source?.input;
+    let ask = solver.ask(&input.facts.spec)?;
     grid.most = args.most;
-    let tuning = tune(&prepared, &ask, &grid, &mut bar);
+    let tuning = tune(&input, &ask, &grid, &mut bar);
     bar.finish();
     let mut tuning = tuning?;
     tuning.diagnostics = worded(&tuning.diagnostics);

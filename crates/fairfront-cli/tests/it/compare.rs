@@ -95,7 +95,7 @@ fn runs_are_compared_and_drawn() {
     let printed = run_in(&folder, "compare a --svg -");
     assert!(printed.out.starts_with("<svg") && printed.out.trim_end().ends_with("</svg>"));
 
-    let other = "--split 60/10/30 --set holes=2";
+    let other = "--split 60/10/30 --set holes=2 --penalty 0.01";
     fit("other", &format!("{other} {covariances}"));
     fit(
         "strong",

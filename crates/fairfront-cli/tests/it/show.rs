@@ -95,7 +95,7 @@ fn a_front_of_one_model_is_shown() {
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
     let folder = TempDir::new().expect("a folder");
     let at = folder.path().join("run");
-    let mut run = Run::of(&prepared, &fitted);
+    let mut run = Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted);
     run.write(&at, false).expect("written");
     for args in [
         "show run",

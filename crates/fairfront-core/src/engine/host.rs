@@ -1,25 +1,28 @@
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::merge::{BLOCKS_PER_SUPER_BLOCK, Merger, Node};
 use super::pass::{Over, Pass};
 use super::tile::part;
 use super::{BothSides, Nearest, Sampler, Strata};
-use crate::lanes::LANES;
-use crate::{Error, RowBlock, RowSource, Schema};
+use crate::{Error, RowBlock, RowSource, Schema, meter};
 
 /// Number of blocks of rows that one task sums before the sums of tasks are added in order. It is
 /// part of the definition of a pass, since the order of additions determines the last bits.
 pub const BLOCKS_PER_TASK: usize = 4;
-/// Number of tasks whose sums are kept until they are added.
+/// Number of tasks of ranges of points whose sums are kept until they are added.
 const TASKS_AT_ONCE: usize = 64;
+/// Bytes of the sums of such tasks.
+const BYTES_AT_ONCE: usize = 64 << 20;
 
 /// Runs passes over rows in blocks on the threads of this machine, for an [`Engine`](super::Engine)
 /// with rows in memory or in a file.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// Row numbers by stratum, computed for the first sample: 4 bytes per row and kind of strata.
+    /// Numbers of rows by stratum and block, counted for the first sample.
     samplers: Mutex<HashMap<Strata, Arc<Sampler>>>,
 }
 
@@ -30,9 +33,23 @@ impl Host {
             && (sample.size as u64) < rows.n_rows()
         {
             let block = self.sampler(rows, sample.strata)?.block(rows, sample)?;
+            meter::add_pass(block.n_rows() as u64, pass.points.len());
             return sum_of_blocks(pass, rows.schema(), &[Arc::new(block)]);
         }
-        sum_of_source(pass, rows)
+        meter::add_pass(rows.n_rows(), pass.points.len());
+        let n = rows.n_blocks().div_ceil(BLOCKS_PER_SUPER_BLOCK);
+        let sums = merged(rows, pass, 0..n)?.finish();
+        Ok(sums.unwrap_or_else(|| vec![0.0; pass.len(rows.schema())]))
+    }
+
+    /// The sums of a pass over some super-blocks: a few nodes, for [`Merger`].
+    pub fn nodes(
+        &self,
+        rows: &dyn RowSource,
+        pass: &Pass<'_>,
+        super_blocks: Range<usize>,
+    ) -> Result<Vec<Node>, Error> {
+        Ok(merged(rows, pass, super_blocks)?.into_nodes())
     }
 
     /// Finds the rows nearest to the threshold.
@@ -41,26 +58,37 @@ impl Host {
         rows: &dyn RowSource,
         nearest: &Nearest<'_>,
     ) -> Result<Vec<BothSides>, Error> {
-        nearest.find(rows)
+        meter::add_pass(rows.n_rows(), nearest.points.len());
+        nearest.find(rows, 0..rows.n_blocks())
     }
 
-    fn sampler(&self, rows: &dyn RowSource, strata: Strata) -> Result<Arc<Sampler>, Error> {
+    /// Number of rows of each stratum in each block.
+    pub fn strata(&self, rows: &dyn RowSource, by: Strata) -> Result<Vec<Vec<u32>>, Error> {
+        let all: Vec<usize> = (0..rows.n_blocks()).collect();
+        let mut counts = Vec::with_capacity(all.len());
+        for some in all.chunks(BLOCKS_PER_SUPER_BLOCK) {
+            rows.prefetch(some[0]..(some[0] + 2 * BLOCKS_PER_SUPER_BLOCK).min(all.len()));
+            let of = |index: &usize| Ok(by.counts(&*rows.block(*index)?));
+            let found = some.par_iter().map(of).collect::<Result<Vec<_>, Error>>()?;
+            counts.extend(found);
+        }
+        Ok(counts)
+    }
+
+    /// The sampler of these strata.
+    pub(crate) fn sampler(
+        &self,
+        rows: &dyn RowSource,
+        strata: Strata,
+    ) -> Result<Arc<Sampler>, Error> {
         let mut samplers = self.samplers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = samplers.get(&strata) {
             return Ok(Arc::clone(known));
         }
-        let sampler = Arc::new(Sampler::of(rows, strata)?);
+        let sampler = Arc::new(Sampler::new(strata, &rows.strata(strata)?));
         samplers.insert(strata, Arc::clone(&sampler));
         Ok(sampler)
     }
-}
-
-/// The ranges of points that are processed side by side; one empty range without points.
-fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
-    let starts = (0..n_points.max(1)).step_by(LANES);
-    starts
-        .map(|start| start..(start + LANES).min(n_points))
-        .collect()
 }
 
 /// The sums of a pass over the given blocks, without threads: one task.
@@ -70,50 +98,64 @@ pub(super) fn sum_of_blocks(
     blocks: &[Arc<RowBlock>],
 ) -> Result<Vec<f64>, Error> {
     let mut result = Vec::with_capacity(pass.len(schema));
-    for points in lanes_of(pass.points.len()) {
+    for points in pass.ranges() {
         let once = points.start == 0;
         result.extend(part(pass, schema, blocks, points, once)?);
     }
     Ok(result)
 }
 
-/// The sums of a pass over all rows of a source: tasks on all threads, added in order.
-fn sum_of_source(pass: &Pass<'_>, rows: &dyn RowSource) -> Result<Vec<f64>, Error> {
-    let schema = rows.schema();
-    let ranges = lanes_of(pass.points.len());
-    let n_tasks = rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
-    let mut totals: Vec<Vec<f64>> = ranges
-        .iter()
-        .map(|points| {
-            let (once, per_point) = pass.lengths(schema);
-            let once = if points.start == 0 { once } else { 0 };
-            vec![0.0; once + per_point * points.len()]
-        })
-        .collect();
-    let at_once = (TASKS_AT_ONCE / ranges.len()).max(1);
-    for first in (0..n_tasks).step_by(at_once) {
-        let tasks: Vec<(usize, usize)> = (0..ranges.len())
-            .flat_map(|range| (first..(first + at_once).min(n_tasks)).map(move |t| (range, t)))
-            .collect();
-        let parts: Vec<Vec<f64>> = tasks
-            .par_iter()
-            .map(|&(range, task)| {
-                let first = task * BLOCKS_PER_TASK;
-                let last = (first + BLOCKS_PER_TASK).min(rows.n_blocks());
-                let blocks = (first..last).map(|index| rows.block(index));
-                let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
-                let points = ranges[range].clone();
+/// The sums of a pass over some super-blocks of a source: tasks on all threads, added in order.
+fn merged(
+    rows: &dyn RowSource,
+    pass: &Pass<'_>,
+    super_blocks: Range<usize>,
+) -> Result<Merger, Error> {
+    let (schema, n_blocks) = (rows.schema(), rows.n_blocks());
+    let ranges = pass.ranges();
+    let (once, per_point) = pass.lengths(schema);
+    let length = |points: &Range<usize>| {
+        let once = if points.start == 0 { once } else { 0 };
+        once + per_point * points.len()
+    };
+    let zeros = || -> Vec<Vec<f64>> { ranges.iter().map(|r| vec![0.0; length(r)]).collect() };
+    let longest = ranges.iter().map(length).max().unwrap_or(0);
+    let room = BYTES_AT_ONCE / (longest * size_of::<f64>()).max(1);
+    let at_once = (TASKS_AT_ONCE.min(room) / ranges.len()).max(1);
+    let blocks_at_once = at_once * BLOCKS_PER_TASK;
+    let first = super_blocks.start * BLOCKS_PER_SUPER_BLOCK;
+    let last = (super_blocks.end * BLOCKS_PER_SUPER_BLOCK).min(n_blocks);
+    let mut merger = Merger::default();
+    let mut totals = zeros();
+    for start in (first..last).step_by(blocks_at_once) {
+        let end = (start + blocks_at_once).min(last);
+        // A file reads the next blocks while these are summed.
+        rows.prefetch(start..(end + blocks_at_once).min(last));
+        let blocks = (start..end).into_par_iter().map(|index| rows.block(index));
+        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+        let tasks: Vec<&[Arc<RowBlock>]> = blocks.chunks(BLOCKS_PER_TASK).collect();
+        let parts: Vec<Vec<f64>> = (0..tasks.len() * ranges.len())
+            .into_par_iter()
+            .map(|at| {
+                let points = ranges[at % ranges.len()].clone();
                 let once = points.start == 0;
-                part(pass, schema, &blocks, points, once)
+                part(pass, schema, tasks[at / ranges.len()], points, once)
             })
             .collect::<Result<_, Error>>()?;
-        for ((range, _), part) in tasks.iter().zip(parts) {
-            for (total, value) in totals[*range].iter_mut().zip(part) {
-                *total += value;
+        for (task, parts) in parts.chunks(ranges.len()).enumerate() {
+            for (total, part) in totals.iter_mut().zip(parts) {
+                for (total, value) in total.iter_mut().zip(part) {
+                    *total += value;
+                }
+            }
+            let next = start + (task + 1) * BLOCKS_PER_TASK;
+            if next.is_multiple_of(BLOCKS_PER_SUPER_BLOCK) || next >= last {
+                let sums = std::mem::replace(&mut totals, zeros()).concat();
+                merger.push(Node::leaf((next - 1) / BLOCKS_PER_SUPER_BLOCK, sums));
             }
         }
     }
-    Ok(totals.concat())
+    Ok(merger)
 }
 
 #[cfg(test)]
@@ -177,7 +219,8 @@ mod tests {
     #[test]
     fn single_precision_is_close_to_double() {
         let rows = table(4_000);
-        let sampler = Sampler::of(&rows, SAMPLE.strata).unwrap();
+        let counts = rows.strata(SAMPLE.strata).unwrap();
+        let sampler = Sampler::new(SAMPLE.strata, &counts);
         let block = Arc::new(sampler.block(&rows, &SAMPLE).unwrap());
         let cells = |labels| Cells {
             attribute: Some(0),

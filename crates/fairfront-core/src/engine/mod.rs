@@ -3,7 +3,7 @@
 //! An [`Engine`] holds rows, and only engines pass over them. A [`Pass`] describes the requested
 //! sums: the statistics ([`Statistics`]), the cells of rows ([`Cells`]) and the points. The result
 //! of a pass is one vector of sums. Sums are computed per task (a few blocks of rows) and added in
-//! order, so that they do not depend on threads. A pass without the caller's own statistics or
+//! a fixed order ([`Merger`]), so that they do not depend on threads, files or workers. A pass without the caller's own statistics or
 //! predictor can be serialized and run elsewhere.
 
 mod cell;
@@ -11,10 +11,14 @@ mod count;
 mod curvature;
 mod expansion;
 mod host;
+mod joint;
 mod kernel;
+mod merge;
 mod nearest;
 mod pass;
+mod remote;
 mod sample;
+pub(crate) mod score_bin;
 mod size;
 mod statistic;
 mod tile;
@@ -23,9 +27,13 @@ pub use cell::{Cells, Labels};
 pub use count::Counts;
 pub use expansion::LogOdds;
 pub use host::{BLOCKS_PER_TASK, Host};
+pub use joint::Moments;
+pub(crate) use joint::{JointStratum, n_strata};
 pub(crate) use kernel::{add_numeric, pull_back, scores};
+pub use merge::{BLOCKS_PER_SUPER_BLOCK, Merger, Node};
 pub use nearest::{BothSides, NearRows, Nearest};
 pub use pass::{Form, Map, Over, Pass, Wanted};
+pub use remote::{Distributed, Shard, Workers};
 pub(crate) use sample::Sampler;
 pub use sample::{Sample, Strata};
 

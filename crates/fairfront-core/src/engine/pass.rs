@@ -1,11 +1,14 @@
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::expansion::{LogOdds, N_SUMS};
 use super::host::sum_of_blocks;
-use super::{Cells, Labels, Sample, Statistics};
+use super::{Cells, Labels, Sample, Statistics, joint, score_bin};
+use crate::calibrate::Calibration;
+use crate::lanes::LANES;
 use crate::predictor::{Columns, Predictor};
 use crate::{Error, Network, Points, RowBlock, Schema};
 
@@ -115,6 +118,15 @@ pub enum Wanted<'a> {
         /// The target probabilities of negative and positive rows.
         targets: [f64; 2],
     },
+    /// The decisions of all points jointly, for [`Moments`](super::Moments): by combination of label and
+    /// groups, Σ w over the rows that each point selects, and Σ w² over those that two points select.
+    Joint,
+    /// For each point, sums that determine the quality of its probabilities, by group and bin of
+    /// probabilities and of scores.
+    ScoreBins {
+        /// The calibration of each point.
+        calibrations: Cow<'a, [Calibration]>,
+    },
     /// For each label (positive first), the weight and Σ w · ‖∂φ/∂x‖ without a constant term; for
     /// each point, Σ w · (sum of the absolute values of the terms of a score).
     Sizes,
@@ -169,8 +181,25 @@ impl Pass<'_> {
                 (2 * cells.n_sums(schema), 0)
             }
             Wanted::Expansion { .. } => (0, N_SUMS),
+            Wanted::Joint => (
+                joint::n_strata(schema) * joint::n_sums(self.points.len()),
+                0,
+            ),
+            Wanted::ScoreBins { .. } => (0, score_bin::n_sums(schema)),
             Wanted::Sizes => (4, 1),
         }
+    }
+
+    /// The ranges of points that are processed side by side; one empty range without points.
+    pub(super) fn ranges(&self) -> Vec<Range<usize>> {
+        let n = self.points.len();
+        let step = match self.wanted {
+            // All points at once.
+            Wanted::Joint => n.max(1),
+            _ => LANES,
+        };
+        let starts = (0..n.max(1)).step_by(step);
+        starts.map(|start| start..(start + step).min(n)).collect()
     }
 
     /// Length of the result.

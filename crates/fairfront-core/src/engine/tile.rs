@@ -7,10 +7,12 @@ use super::Statistics;
 use super::cell::{Cells, Labels};
 use super::curvature::SecondOrderSums;
 use super::expansion::{LogOdds, LogOddsLanes, N_SUMS, expand};
-use super::kernel;
+use super::joint::JointSums;
 use super::pass::{Form, Map, Over, Pass, Wanted};
 use super::size::RowSizes;
 use super::statistic::{CellSums, Outputs, OwnSums, TileStatistic};
+use super::{kernel, score_bin};
+use crate::calibrate::Calibration;
 use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
@@ -37,6 +39,8 @@ pub(super) fn part(
         Wanted::Sizes => Ok(work.sizes()),
         Wanted::Expansion { at, targets } => Ok(work.expansion(&at[points.clone()], *targets)),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
+        Wanted::Joint => Ok(work.joint()),
+        Wanted::ScoreBins { calibrations } => Ok(work.score_bins(&calibrations[points.clone()])),
         Wanted::Linear { cells } => Ok(work.linear(*cells)),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
             work.with_lanes(statistics)
@@ -416,6 +420,59 @@ impl Work<'_, '_> {
         }
         rows.extend(weights);
         rows
+    }
+
+    /// Writes the scores of a tile for up to [`LANES`] points.
+    fn wide_scores(&self, tile: &Rows<'_>, params: &[Lanes], scores: &mut [Lanes]) {
+        match self.pass.map.beyond_columns() {
+            None => kernel::scores(tile, params, scores),
+            Some(predictor) => predictor.scores(tile, params, scores),
+        }
+    }
+
+    /// Joint decisions of all points.
+    fn joint(&self) -> Vec<f64> {
+        let mut sums = JointSums::new(self.schema, self.points.len());
+        self.tiles().for_each(|tile| sums.add_rows(&tile));
+        let mut scores = [[0.0; LANES]; TILE_ROWS];
+        for (word, first) in self.points.clone().step_by(LANES).enumerate() {
+            let points = first..(first + LANES).min(self.points.end);
+            let some = Work {
+                points: &points,
+                ..*self
+            };
+            let params = some.side_by_side::<LANES, f64>();
+            let used = u32::MAX >> (LANES - points.len());
+            let mut row = 0;
+            for tile in self.tiles() {
+                self.wide_scores(&tile, &params, &mut scores);
+                for scores in &scores[..tile.len()] {
+                    let bits = (scores.iter().enumerate()).fold(0, |bits, (lane, score)| {
+                        bits | u32::from(*score >= 0.0) << lane
+                    });
+                    sums.set(row, word, bits & used);
+                    row += 1;
+                }
+            }
+        }
+        sums.finish()
+    }
+
+    /// Quality of probabilities by bin.
+    fn score_bins(&self, calibrations: &[Calibration]) -> Vec<f64> {
+        let length = score_bin::n_sums(self.schema);
+        let mut result = vec![0.0; length * self.points.len()];
+        let params = self.side_by_side::<LANES, f64>();
+        let mut scores = [[0.0; LANES]; TILE_ROWS];
+        for tile in self.tiles() {
+            self.wide_scores(&tile, &params, &mut scores);
+            let of_points = result.chunks_exact_mut(length).zip(calibrations);
+            for (lane, (sums, calibration)) in of_points.enumerate() {
+                let scores = scores[..tile.len()].iter().map(|scores| scores[lane]);
+                score_bin::add(self.schema, &tile, scores, *calibration, sums);
+            }
+        }
+        result
     }
 
     /// Sizes of features and of the terms of scores.

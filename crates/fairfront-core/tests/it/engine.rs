@@ -1,166 +1,69 @@
-//! The interface between problems and engines: an engine in another process gives the same bytes.
+//! The interface between problems and engines: rows that workers hold give the same bytes.
 
 use std::borrow::Cow;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCKS_PER_TASK, Batches, BothSides, Costs, Counts, Dataset, Engine, Error, FairProblem,
-    Linear, Map, Measure, Nearest, Network, Objective, OuterBatch, Over, Pass, Points, Precision,
-    Problem, RowBlock, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted,
-    better_thresholds, calibrate, calibrate_scale, measure,
+    BLOCKS_PER_SUPER_BLOCK, Batches, Costs, Counts, Dataset, Distributed, Engine, Error,
+    FairProblem, Linear, Map, Measure, Network, Objective, OuterBatch, Over, Pass, Points,
+    Precision, Problem, RowBlock, RowSource, Schema, Shard, Statistics, StopSignal, UNKNOWN_GROUP,
+    Wanted, Workers, better_thresholds, calibrate, calibrate_scale, measure,
 };
 use proptest::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::group_objective::mixed;
 use crate::group_plain::Settings;
 use crate::objective::{N_PARAMS, points};
 use crate::plain::{dataset, rows};
 
-const SEED: &str = "FAIRFRONT_TEST_WORKER";
-const ANSWER: &str = "sums: ";
-/// Number of rows of the table: six tasks, the last one with fewer blocks.
-const N_ROWS: usize = 22_000;
+/// Number of rows of the table: three super-blocks, the last one incomplete.
+const N_ROWS: usize = 2 * 32_768 + 5_000;
 const N_GROUPS: usize = 3;
 
 fn table(seed: u64) -> Dataset {
     dataset(&rows(seed, N_ROWS, N_GROUPS, true), N_GROUPS)
 }
 
-/// A pass over some blocks; without blocks, over a sample of all rows.
-#[derive(Serialize, Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-struct Request<'a> {
-    blocks: Option<(usize, usize)>,
-    pass: Cow<'a, str>,
-    /// Whether rows are requested instead of sums.
-    nearest: bool,
+/// Workers in this process.
+struct Local {
+    shards: Vec<Shard>,
 }
 
-/// Rows that only another process holds: one task per request.
-struct Remote {
-    schema: Schema,
-    worker: Mutex<(Child, ChildStdin, BufReader<ChildStdout>)>,
-}
-
-impl Remote {
-    fn start(seed: u64, schema: Schema) -> Self {
-        let mut child = Command::new(std::env::current_exe().expect("this test"))
-            .args(["engine::worker", "--exact", "--ignored", "--nocapture"])
-            .env(SEED, seed.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a second process");
-        let input = child.stdin.take().expect("a pipe");
-        let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self {
-            schema,
-            worker: Mutex::new((child, input, output)),
-        }
-    }
-
-    fn ask(&self, blocks: Option<(usize, usize)>, pass: &str) -> Vec<f64> {
-        self.answer(&Request {
-            blocks,
-            pass: Cow::Borrowed(pass),
-            nearest: false,
-        })
-    }
-
-    fn answer<T: serde::de::DeserializeOwned>(&self, request: &Request<'_>) -> T {
-        let mut worker = self.worker.lock().expect("no panic");
-        let (_, input, output) = &mut *worker;
-        let request = serde_json::to_string(request).expect("data");
-        writeln!(input, "{request}").expect("a live worker");
-        let mut line = String::new();
-        loop {
-            line.clear();
-            assert!(output.read_line(&mut line).expect("a live worker") > 0);
-            // The test harness also prints lines; the first answer follows one of them.
-            if let Some(at) = line.find(ANSWER) {
-                return serde_json::from_str(&line[at + ANSWER.len()..]).expect("sums");
+impl Local {
+    /// Workers that hold these super-blocks each.
+    fn new(rows: &Dataset, held: &[&[usize]]) -> Self {
+        let shard = |super_blocks: &&[usize]| {
+            let mut shard = Shard::new(rows.schema().clone(), rows.n_rows() as u64);
+            for &index in *super_blocks {
+                let first = index * BLOCKS_PER_SUPER_BLOCK;
+                let last = (first + BLOCKS_PER_SUPER_BLOCK).min(rows.n_blocks());
+                let blocks = (first..last).map(|i| RowBlock::clone(&rows.block(i).unwrap()));
+                shard.hold(index, blocks.collect()).unwrap();
             }
-        }
-    }
-}
-
-impl Drop for Remote {
-    fn drop(&mut self) {
-        let (child, ..) = self.worker.get_mut().expect("no panic");
-        child.kill().expect("a live worker");
-        child.wait().expect("an ended worker");
-    }
-}
-
-impl Engine for Remote {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn n_rows(&self) -> u64 {
-        N_ROWS as u64
-    }
-
-    fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
-        let text = serde_json::to_string(pass).map_err(|e| Error::Custom(Box::new(e)))?;
-        if matches!(pass.over, Over::Sample(_)) {
-            return Ok(self.ask(None, &text));
-        }
-        let n_blocks = N_ROWS.div_ceil(fairfront_core::BLOCK_ROWS);
-        let mut total = vec![0.0; pass.len(&self.schema)];
-        for first in (0..n_blocks).step_by(BLOCKS_PER_TASK) {
-            let last = (first + BLOCKS_PER_TASK).min(n_blocks);
-            let part = self.ask(Some((first, last)), &text);
-            assert_eq!(part.len(), total.len());
-            for (total, value) in total.iter_mut().zip(part) {
-                *total += value;
-            }
-        }
-        Ok(total)
-    }
-
-    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
-        let text = serde_json::to_string(nearest).map_err(|e| Error::Custom(Box::new(e)))?;
-        Ok(self.answer(&Request {
-            blocks: None,
-            pass: Cow::Owned(text),
-            nearest: true,
-        }))
-    }
-}
-
-/// The other process. It does nothing in a run of all tests.
-#[test]
-#[ignore = "worker process of the engine tests"]
-fn worker() {
-    let Ok(seed) = std::env::var(SEED) else {
-        return;
-    };
-    let table = table(seed.parse().expect("a seed"));
-    for line in std::io::stdin().lines() {
-        let line = line.expect("requests");
-        let request: Request<'_> = serde_json::from_str(&line).expect("a request");
-        if request.nearest {
-            let nearest: Nearest<'_> = serde_json::from_str(&request.pass).expect("a pass");
-            let rows = table.nearest(&nearest).expect("rows");
-            let rows = serde_json::to_string(&rows).expect("data");
-            writeln!(std::io::stdout(), "{ANSWER}{rows}").expect("a reader");
-            continue;
-        }
-        let pass: Pass<'_> = serde_json::from_str(&request.pass).expect("a pass");
-        let sums = match request.blocks {
-            None => table.sum(&pass).expect("sums"),
-            Some((first, last)) => {
-                let blocks = (first..last).map(|i| table.block(i).expect("a block"));
-                let blocks: Vec<_> = blocks.collect();
-                pass.of_blocks(table.schema(), &blocks).expect("sums")
-            }
+            shard
         };
-        let sums = serde_json::to_string(&sums).expect("numbers");
-        writeln!(std::io::stdout(), "{ANSWER}{sums}").expect("a reader");
+        Self {
+            shards: held.iter().map(shard).collect(),
+        }
+    }
+
+    fn engine(self, schema: &Schema) -> Distributed {
+        Distributed::new(schema.clone(), N_ROWS as u64, 0, Arc::new(self))
+    }
+}
+
+impl Workers for Local {
+    fn ask(
+        &self,
+        part: usize,
+        request: &[u8],
+        block: Option<usize>,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        assert_eq!(part, 0);
+        let super_block = block.map(|block| block / BLOCKS_PER_SUPER_BLOCK);
+        let holds = |shard: &&Shard| super_block.is_none_or(|own| shard.held().any(|s| s == own));
+        let shards = self.shards.iter().filter(holds);
+        shards.map(|shard| shard.answer(request)).collect()
     }
 }
 
@@ -182,16 +85,35 @@ fn objectives() -> Vec<Box<dyn Objective>> {
 }
 
 #[test]
-fn an_engine_in_another_process_gives_the_same_bytes() {
+fn rows_of_workers_give_the_same_bytes() {
+    let here: Arc<Dataset> = Arc::new(table(5));
+    // A worker may hold super-blocks that are not next to each other, or none.
+    let held: [&[&[usize]]; 2] = [&[&[0, 1, 2]], &[&[2, 0], &[], &[1]]];
+    for held in held {
+        compare(&here, Local::new(&here, held));
+    }
+}
+
+#[test]
+fn missing_super_blocks_are_an_error() {
+    let here = table(6);
+    let there = Local::new(&here, &[&[0], &[2]]).engine(here.schema());
+    let error = Counts::of(&there, None).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the workers failed: their answers do not cover the 3 super-blocks of the rows"
+    );
+}
+
+fn compare(here: &Arc<Dataset>, workers: Local) {
     let seed = 5;
-    let here: Arc<Dataset> = Arc::new(table(seed));
-    let there: Arc<dyn Engine> = Arc::new(Remote::start(seed, here.schema().clone()));
+    let there: Arc<dyn Engine> = Arc::new(workers.engine(here.schema()));
     let problem = |engine: Arc<dyn Engine>| {
         FairProblem::new(engine, Box::new(Linear), objectives()).expect("a problem")
     };
     let (a, b) = (problem(here.clone()), problem(Arc::clone(&there)));
     // One point, a few and many: kernels of all widths.
-    for n in [1, 5, 40] {
+    for n in [1, 5, 33] {
         let points = points(seed, n, 0.6);
         assert_eq!(a.values(&points).unwrap(), b.values(&points).unwrap());
         let batches = Batches::Sample {
@@ -250,13 +172,14 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
         let counts = Counts::of(here.as_ref(), attribute).unwrap();
         assert_eq!(counts, Counts::of(there.as_ref(), attribute).unwrap());
         let n: u64 = counts.rows.iter().flatten().sum();
-        let unknown = here
+        let loaded = here.loaded().unwrap();
+        let unknown = loaded
             .blocks()
             .flat_map(|b| b.groups(0))
             .filter(|g| **g == UNKNOWN_GROUP);
         let left_out = attribute.map_or(0, |_| unknown.count());
         assert_eq!(n as usize, N_ROWS - left_out);
-        let positives = here
+        let positives = loaded
             .blocks()
             .flat_map(RowBlock::labels)
             .filter(|y| **y > 0.0);

@@ -251,8 +251,9 @@ fn stochastic_gradients_are_unbiased() {
             let [mean, square] = sums[objective * n + j].map(|sum| sum / DRAWS as f64);
             let error = ((square - mean * mean).max(0.0) / DRAWS as f64).sqrt();
             let off = (mean - exact.get(objective, 0)[j]).abs();
+            // Gradients of samples have single precision.
             assert!(
-                off < 5.0 * error + 1e-12,
+                off < 5.0 * error + 1e-9,
                 "objective {objective}, parameter {j}: {off} > 5 · {error}"
             );
         }

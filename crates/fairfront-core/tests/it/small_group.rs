@@ -26,7 +26,12 @@ fn marked(rows: &[Row], n_groups: usize, small: &SmallGroups) -> (Dataset, Attri
     let mut schema = schema(n_groups);
     schema.attributes[0].small = small.clone();
     let attribute = schema.attributes[0].clone();
-    let blocks = dataset(rows, n_groups).blocks().cloned().collect();
+    let blocks = dataset(rows, n_groups)
+        .loaded()
+        .unwrap()
+        .blocks()
+        .cloned()
+        .collect();
     (Dataset::new(schema, blocks).unwrap(), attribute)
 }
 

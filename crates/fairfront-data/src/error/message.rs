@@ -128,7 +128,9 @@ impl Error {
                 remedies.iter().for_each(|r| message.push_remedy(r));
                 message
             }
-            Self::Changed { file, problem } => say!["{file}: ", problem],
+            Self::Changed { file, problem } | Self::BadBlocks { file, problem } => {
+                say!["{file}: ", problem]
+            }
             Self::BadRows(why) => say!["stored rows: {why}"],
             Self::BadEncoding(why) => say!["encoding: {why}"],
             Self::Rows(error) => error.to_string().into(),
@@ -167,6 +169,7 @@ fn reason(source: &std::io::Error) -> String {
         ErrorKind::UnexpectedEof => {
             "the file ends unexpectedly, so it is truncated or corrupted; download or write it again".into()
         }
+        ErrorKind::StorageFull => "the disk is full; free space, or choose another folder".into(),
         _ => format!("{source}; check that the file can be read and written"),
     }
 }

@@ -1,11 +1,12 @@
 //! Errors and warnings about a table, its weights and its training rows.
 
-use fairfront_core::{grouped, say};
+use fairfront_core::{ExactSum, grouped, say};
 
 use super::Prepared;
 use crate::error::{Error, near_names, quoted_list};
 use crate::group::AttributeRule;
 use crate::setting::{BINS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, TYPE, WEIGHT};
+use crate::sieve::Dropped;
 use crate::spec::{MissingPolicy, MissingSensitive, Spec, attribute_name};
 use crate::split::Part;
 use crate::table::{Column, Diagnostic, LeftOut, Table, Values};
@@ -17,7 +18,7 @@ const MOST_WEIGHT: f64 = 1e100;
 const LEAST_CLASS: f64 = 1e-12;
 
 /// Rejects a table that does not fit its spec.
-pub(super) fn check_table(table: &Table, spec: &Spec) -> Result<(), Error> {
+pub(crate) fn check_table(table: &Table, spec: &Spec) -> Result<(), Error> {
     check_columns(table, spec)?;
     reject_nul(table)?;
     // This check comes before rows are dropped, so that the message is about the column and not about rows.
@@ -108,7 +109,7 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
 }
 
 /// Warns about merges of a category that does not occur, which are most likely typos.
-pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Diagnostic> {
+pub(crate) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for (column, merge) in &spec.merges {
         let Some((_, categories)) = table.column(column).and_then(Column::categorical) else {
@@ -129,26 +130,45 @@ pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Notes how rows with missing sensitive values are treated.
-pub(super) fn note_missing_sensitive(
-    table: &Table,
+/// Number of rows of a table with a missing value in a column of an attribute.
+pub(crate) fn missing_in(table: &Table, rule: &AttributeRule) -> usize {
+    let columns = rule.columns.iter();
+    let columns: Vec<&Column> = columns
+        .filter_map(|part| table.column(&part.column))
+        .filter(|column| column.n_missing > 0)
+        .collect();
+    if columns.is_empty() {
+        return 0;
+    }
+    let is_missing = |row: &usize| columns.iter().any(|c| c.is_missing(*row));
+    (0..table.n_rows()).filter(is_missing).count()
+}
+
+/// Rejects a table without rows in use.
+pub(crate) fn check_rows(n_rows: usize, dropped: &[Dropped]) -> Result<(), Error> {
+    if n_rows > 0 {
+        return Ok(());
+    }
+    let reason = |d: &Dropped| format!("{} ({} rows)", d.reason, grouped(d.rows));
+    let reasons: Vec<String> = dropped.iter().map(reason).collect();
+    Err(Error::NoRowsLeft(say![
+        reasons.join(", ");
+        "keep rows with missing features by setting ", MISSING.is("keep");
+        "keep rows with missing sensitive values by setting ", MISSING_SENSITIVE.is("group");
+        "drop the column"
+    ]))
+}
+
+/// Notes how rows with missing sensitive values are treated; `missing` counts them for each attribute.
+pub(crate) fn note_missing_sensitive(
     spec: &Spec,
     attributes: &[AttributeRule],
+    missing: &[usize],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let balanced = spec.balance.as_ref().map(|columns| attribute_name(columns));
     let is_balanced = |rule: &AttributeRule| balanced.as_ref() == Some(&rule.attribute.name);
-    for rule in attributes {
-        let columns: Vec<&Column> = rule
-            .columns
-            .iter()
-            .filter_map(|part| table.column(&part.column))
-            .collect();
-        if columns.iter().all(|c| c.n_missing == 0) {
-            continue;
-        }
-        let is_missing = |row: &usize| columns.iter().any(|c| c.is_missing(*row));
-        let missing = (0..table.n_rows()).filter(is_missing).count();
+    for (rule, &missing) in attributes.iter().zip(missing).filter(|(_, n)| **n > 0) {
         let treatment = match spec.missing_sensitive {
             MissingSensitive::LossOnly if is_balanced(rule) => {
                 say!["these rows are dropped because the attribute is balanced"]
@@ -170,11 +190,11 @@ pub(super) fn note_missing_sensitive(
 }
 
 /// Rejects weights with an unusable sum.
-pub(super) fn check_weights(weights: &[f64], spec: &Spec) -> Result<(), Error> {
+pub(crate) fn check_weights(spec: &Spec, total: impl FnOnce() -> ExactSum) -> Result<(), Error> {
     let Some(name) = &spec.weight else {
         return Ok(());
     };
-    let total = weights.iter().fold(0.0, |sum, weight| sum + weight);
+    let total = total().value();
     if total == 0.0 {
         return Err(Error::column(
             name,
@@ -193,20 +213,32 @@ pub(super) fn check_weights(weights: &[f64], spec: &Spec) -> Result<(), Error> {
     Ok(())
 }
 
-impl Prepared {
+/// Training rows of each class (negative, positive) with the sums of their weights.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Classes {
+    pub(crate) rows: [usize; 2],
+    pub(crate) weights: [ExactSum; 2],
+}
+
+impl Classes {
+    pub(crate) fn add(&mut self, positive: bool, weight: f64) {
+        self.rows[usize::from(positive)] += 1;
+        self.weights[usize::from(positive)].add(weight);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for class in 0..2 {
+            self.rows[class] += other.rows[class];
+            self.weights[class].merge(&other.weights[class]);
+        }
+    }
+
     /// Rejects weights that leave almost no weight for a class of the training rows.
-    pub(super) fn check_class_weights(&self) -> Result<(), Error> {
-        let (Some(column), false) = (&self.spec.weight, self.labels.is_empty()) else {
+    pub(crate) fn check(&self, spec: &Spec) -> Result<(), Error> {
+        let Some(column) = &spec.weight else {
             return Ok(());
         };
-        let train = self.split.part(Part::Train);
-        let mut rows = [0_usize; 2];
-        let mut sums = [0.0; 2];
-        for &position in train {
-            let class = usize::from(self.labels[position as usize]);
-            rows[class] += 1;
-            sums[class] += self.weights[position as usize];
-        }
+        let (rows, sums) = (self.rows, [0, 1].map(|class| self.weights[class].value()));
         for (class, name) in ["negative", "positive"].into_iter().enumerate() {
             if rows[class] > 0 && sums[class] <= LEAST_CLASS * (sums[0] + sums[1]) {
                 let problem = format!(
@@ -222,41 +254,75 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Warns about classes and groups without training rows. `positives` counts the positive training rows, if
+/// there is a target, and `counts` the negative and positive ones in each group of each attribute.
+pub(crate) fn training_warnings(
+    n_train: usize,
+    positives: Option<usize>,
+    attributes: &[AttributeRule],
+    counts: &[Vec<[usize; 2]>],
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    if let Some(positives) = positives
+        && (positives == 0 || positives == n_train)
+    {
+        let class = match positives {
+            0 => "negative",
+            _ => "positive",
+        };
+        diagnostics.push(Diagnostic::warning(format!(
+            "all {} training rows are {class}; no model can be trained on them",
+            grouped(n_train)
+        )));
+    }
+    for (rule, counts) in attributes.iter().zip(counts) {
+        // Groups that are not compared have their own warning.
+        let small = &rule.attribute.small.all;
+        let names = (0..).zip(&rule.attribute.groups).zip(counts);
+        let absent: Vec<&str> = names
+            .filter(|((code, _), count)| **count == [0, 0] && !small.contains(code))
+            .map(|((_, name), _)| name.as_str())
+            .collect();
+        if !absent.is_empty() {
+            diagnostics.push(Diagnostic::warning(format!(
+                "these groups of {:?} have no training rows: {}; models cannot learn to be fair to them",
+                rule.attribute.name,
+                quoted_list(&absent, 5)
+            )));
+        }
+    }
+    diagnostics
+}
+
+impl Prepared {
+    /// Rejects weights that leave almost no weight for a class of the training rows.
+    pub(super) fn check_class_weights(&self) -> Result<(), Error> {
+        if self.spec.weight.is_none() || self.labels.is_empty() {
+            return Ok(());
+        }
+        let mut classes = Classes::default();
+        for &position in self.split.part(Part::Train) {
+            let position = position as usize;
+            classes.add(self.labels[position], self.weights[position]);
+        }
+        classes.check(&self.spec)
+    }
 
     /// Warns about classes and groups without training rows.
     pub(super) fn check_training(&mut self) {
         let train = self.split.part(Part::Train);
-        if !self.labels.is_empty() {
-            let positives = train.iter().filter(|p| self.labels[**p as usize]).count();
-            if positives == 0 || positives == train.len() {
-                self.diagnostics.push(Diagnostic::warning(format!(
-                    "all {} training rows are {}; no model can be trained on them",
-                    grouped(train.len()),
-                    if positives == 0 {
-                        "negative"
-                    } else {
-                        "positive"
-                    }
-                )));
-            }
-        }
-        for (index, rule) in self.attributes.iter().enumerate() {
-            // Groups that are not compared have their own warning.
-            let small = &rule.attribute.small.all;
-            let counts = self.training_counts(index);
-            let names = (0..).zip(&rule.attribute.groups).zip(counts);
-            let absent: Vec<&str> = names
-                .filter(|((code, _), count)| *count == [0, 0] && !small.contains(code))
-                .map(|((_, name), _)| name.as_str())
-                .collect();
-            if !absent.is_empty() {
-                self.diagnostics.push(Diagnostic::warning(format!(
-                    "these groups of {:?} have no training rows: {}; models cannot learn to be fair to \
-                     them",
-                    rule.attribute.name,
-                    quoted_list(&absent, 5)
-                )));
-            }
-        }
+        let positives = (!self.labels.is_empty())
+            .then(|| train.iter().filter(|p| self.labels[**p as usize]).count());
+        let counts = self.all_training_counts();
+        let found = training_warnings(train.len(), positives, &self.attributes, &counts);
+        self.diagnostics.extend(found);
+    }
+
+    /// Numbers of negative and positive training rows in each group of each attribute.
+    pub(crate) fn all_training_counts(&self) -> Vec<Vec<[usize; 2]>> {
+        let attributes = 0..self.attributes.len();
+        attributes.map(|a| self.training_counts(a)).collect()
     }
 }

@@ -6,10 +6,11 @@ use fairfront_core::say;
 
 use super::form::Form;
 use super::lane::{BadValue, Batch, BatchValues, Lane, Misfit, has_nul};
-use super::look::{LOOK, Looked};
+use super::look::{LOOK, Looked, MOST_LOOK};
 use crate::date::{self, DateOrder, date_text};
-use crate::error::shorten;
+use crate::error::{Error, shorten};
 use crate::identifier::{FEW_ROWS, NEARLY_UNIQUE};
+use crate::pack::{ColumnSpool, SpoolFile};
 use crate::setting::TYPE;
 use crate::table::{Column, ColumnType, Diagnostic, LeftOut, Values};
 
@@ -59,6 +60,8 @@ pub(super) struct ColumnBuilder {
     diagnostic: Option<Diagnostic>,
     /// Values that do not fit, if they are not errors; they count as missing.
     misfits: Option<Vec<BadValue>>,
+    /// The file that values move to, if the table does not stay in memory.
+    spool: Option<ColumnSpool>,
 }
 
 impl ColumnBuilder {
@@ -84,6 +87,7 @@ impl ColumnBuilder {
             because: String::new(),
             diagnostic: None,
             misfits: None,
+            spool: None,
         }
     }
 
@@ -100,6 +104,26 @@ impl ColumnBuilder {
         Self {
             is_kept: true,
             ..self
+        }
+    }
+
+    /// Makes the values move to a file.
+    pub(super) fn spooled(mut self, file: &SpoolFile, missing: &[f64]) -> Self {
+        if !self.is_skipped() {
+            self.spool = Some(ColumnSpool::new(file, missing, self.is_free()));
+        }
+        self
+    }
+
+    /// The error of the file that values move to, if it failed.
+    pub(super) fn spool_error(&mut self) -> Option<Error> {
+        self.spool.as_mut().and_then(ColumnSpool::take_error)
+    }
+
+    /// Moves values to the file, if there is one and they fill a chunk.
+    fn drain(&mut self) {
+        if let (Some(spool), State::Typed(values)) = (&mut self.spool, &mut self.state) {
+            values.spool(spool, false);
         }
     }
 
@@ -183,6 +207,7 @@ impl ColumnBuilder {
         self.n_missing += 1;
         if let State::Typed(values) = &mut self.state {
             values.push_missing();
+            self.drain();
         }
     }
 
@@ -203,6 +228,7 @@ impl ColumnBuilder {
         };
         let Err(misfit) = taken else {
             self.leave_out_identifier();
+            self.drain();
             return Ok(());
         };
         let bad = self.bad_value(row, misfit, bytes);
@@ -221,7 +247,7 @@ impl ColumnBuilder {
     fn look_on(&mut self) -> Result<(), BadValue> {
         match &self.state {
             State::Looking(looked) if looked.len() == self.look => {
-                if looked.is_open() {
+                if looked.is_open() && self.look < MOST_LOOK {
                     // A later date may show which number is the month.
                     self.look *= 2;
                     return Ok(());
@@ -253,10 +279,16 @@ impl ColumnBuilder {
     /// Memory of this column in bytes, with room for this many further rows.
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         let values = match &self.state {
-            State::Typed(values) => values.bytes_with(rows),
+            State::Typed(values) => values.bytes_with(self.at_once(rows)),
             _ => self.looked_bytes(),
         };
         values.saturating_add(size_of::<Self>() + self.name.capacity())
+    }
+
+    /// The rows among further ones that are in memory at once.
+    fn at_once(&self, rows: usize) -> usize {
+        let spool = self.spool.as_ref();
+        spool.map_or(rows, |spool| rows.min(spool.chunk_rows()))
     }
 
     /// Memory of the examined values, in bytes.
@@ -269,6 +301,7 @@ impl ColumnBuilder {
 
     /// Makes room for this many further rows.
     pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
+        let rows = self.at_once(rows);
         match &mut self.state {
             State::Typed(values) => values.reserve(rows),
             _ => Ok(()),
@@ -291,6 +324,7 @@ impl ColumnBuilder {
         if let State::Typed(values) = &mut self.state {
             values.append(batch);
             self.leave_out_identifier();
+            self.drain();
         }
         Ok(())
     }
@@ -299,6 +333,9 @@ impl ColumnBuilder {
     pub(super) fn counts_up_from(&self, first: usize) -> bool {
         match &self.state {
             State::Typed(values) => values.numbers().is_some_and(|numbers| {
+                if let Some(spool) = &self.spool {
+                    return spool.counts_up_from(first, numbers);
+                }
                 let mut numbered = numbers[first..].iter().enumerate();
                 numbered.all(|(i, number)| *number == i as f64)
             }),
@@ -344,6 +381,7 @@ impl ColumnBuilder {
             && values.push_number(number)
         {
             self.n_rows += 1;
+            self.drain();
             return Ok(());
         }
         self.push_text(text().as_bytes())
@@ -371,11 +409,20 @@ impl ColumnBuilder {
     }
 
     /// Finishes the column; numbers equal to one of `missing` are missing.
-    pub(super) fn finish(
+    pub(super) fn finish(self, missing: &[f64]) -> Result<(Column, Option<Diagnostic>), BadValue> {
+        let (column, diagnostic, _) = self.finish_spooled(missing)?;
+        Ok((column, diagnostic))
+    }
+
+    /// The same for a column whose values move to a file. The column has no values then.
+    pub(super) fn finish_spooled(
         mut self,
         missing: &[f64],
-    ) -> Result<(Column, Option<Diagnostic>), BadValue> {
+    ) -> Result<(Column, Option<Diagnostic>, Option<ColumnSpool>), BadValue> {
         self.choose()?;
+        if let (Some(spool), State::Typed(values)) = (&mut self.spool, &mut self.state) {
+            values.spool(spool, true);
+        }
         let may_be_identifier = self.may_be_identifier();
         let mut column = match self.state {
             State::LeftOut(reason) => Column {
@@ -385,6 +432,9 @@ impl ColumnBuilder {
             State::Typed(values) => values.into_column(&self.name, missing),
             State::Looking(_) => Column::left_out(&self.name, LeftOut::AllMissing),
         };
+        if let (Some(spool), Some(_)) = (&self.spool, column.column_type()) {
+            column.n_missing = spool.n_missing();
+        }
         let n_present = self.n_rows - column.n_missing;
         let is_unique = |(_, categories): (&[u32], &[String])| {
             n_present >= FEW_ROWS && categories.len() as f64 >= NEARLY_UNIQUE * n_present as f64
@@ -414,7 +464,7 @@ impl ColumnBuilder {
             ))),
             _ => self.diagnostic,
         };
-        Ok((column, diagnostic))
+        Ok((column, diagnostic, self.spool))
     }
 }
 

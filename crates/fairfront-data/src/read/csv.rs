@@ -244,7 +244,7 @@ impl Reader<'_> {
         }
         self.n_rows += n_rows;
         builder.n_rows += n_rows;
-        Ok(())
+        builder.check_spool()
     }
 
     /// Whether the type of a column is not chosen yet.

@@ -10,6 +10,7 @@ use super::batch::Strings;
 use super::form::Form;
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
+use crate::pack::ColumnSpool;
 use crate::setting::{MISSING_VALUE, TYPE};
 use crate::table::{Column, Interner, LeftOut, MISSING};
 
@@ -197,6 +198,21 @@ impl Batch {
                 interner.codes.extend(new.codes.iter().map(code));
             }
             _ => debug_assert!(false, "a wrong lane"),
+        }
+    }
+
+    /// Moves values to a temporary file once they fill a chunk; `all` also moves the rest.
+    pub(super) fn spool(&mut self, spool: &mut ColumnSpool, all: bool) {
+        match &mut self.values {
+            BatchValues::Numbers(numbers, form) if all || numbers.len() >= spool.chunk_rows() => {
+                spool.take_numbers(numbers, form.date().is_some(), all);
+            }
+            BatchValues::Categories(interner)
+                if all || interner.codes.len() >= spool.chunk_rows() =>
+            {
+                spool.take_codes(&mut interner.codes, all);
+            }
+            _ => {}
         }
     }
 

@@ -12,6 +12,8 @@ use crate::table::Diagnostic;
 
 /// The number of values to examine before a type is chosen.
 pub(super) const LOOK: usize = 10_000;
+/// The number of dates to examine at most if they do not show which number is the month.
+pub(super) const MOST_LOOK: usize = 1_000_000;
 /// A column is numeric although some values are not numbers (each of them an error) if at least this share
 /// of the values are numbers …
 const MOSTLY_NUMERIC: f64 = 0.9;

@@ -35,6 +35,7 @@ use crate::date::DateOrder;
 use crate::error::{Error, Place};
 use crate::identifier;
 use crate::memory::{FixedLimit, MemoryLimit};
+use crate::pack::{ColumnSpool, Spool, SpoolFile, is_block_file};
 use crate::setting::{DECIMAL, DROP, FEATURE, STREAM_WINDOW};
 use crate::table::{ColumnType, Diagnostic, SourceFile, Table, place};
 
@@ -254,6 +255,48 @@ impl ReadOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Error> {
+    check_files(files)?;
+    let mut builder = TableBuilder::new(options);
+    read_files(&mut builder, files, &mut |_| {})?;
+    builder.finish()
+}
+
+/// Like [`read_table`], but moves the values to a temporary file. `progress` receives the number of rows
+/// after each file.
+pub(crate) fn read_spool(
+    files: &[String],
+    options: &ReadOptions,
+    file: SpoolFile,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Spool, Error> {
+    check_files(files)?;
+    let mut builder = TableBuilder::new(options);
+    builder.spool = Some(file);
+    read_files(&mut builder, files, progress)?;
+    builder.finish_spool()
+}
+
+fn read_files(
+    builder: &mut TableBuilder,
+    files: &[String],
+    progress: &mut dyn FnMut(usize),
+) -> Result<(), Error> {
+    for file in files {
+        let (name, input) = open(file)?;
+        match input {
+            Input::Text(text) | Input::Unpacked(text) => csv::read(builder, name, text)?,
+            Input::ParquetFile(file) => parquet::read(builder, name, file)?,
+            Input::ParquetPipe(pipe) => {
+                let bytes = all_bytes(name, pipe, builder.options.memory)?;
+                parquet::read(builder, name, bytes)?;
+            }
+        }
+        progress(builder.n_rows);
+    }
+    Ok(())
+}
+
+fn check_files(files: &[String]) -> Result<(), Error> {
     if files.is_empty() {
         return Err(Error::Usage("pass at least one file".into()));
     }
@@ -262,19 +305,7 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
             "standard input (-) can be passed only once".into(),
         ));
     }
-    let mut builder = TableBuilder::new(options);
-    for file in files {
-        let (name, input) = open(file)?;
-        match input {
-            Input::Text(text) | Input::Unpacked(text) => csv::read(&mut builder, name, text)?,
-            Input::ParquetFile(file) => parquet::read(&mut builder, name, file)?,
-            Input::ParquetPipe(pipe) => {
-                let bytes = all_bytes(name, pipe, options.memory)?;
-                parquet::read(&mut builder, name, bytes)?;
-            }
-        }
-    }
-    builder.finish()
+    Ok(())
 }
 
 /// The content of a file, recognized by its first bytes.
@@ -317,6 +348,12 @@ fn open(file: &str) -> Result<(&str, Input), Error> {
         return Ok((name, stream(name, std::io::stdin())?));
     }
     let failed = |source| Error::io(file, source);
+    if is_block_file(Path::new(file)) {
+        let message = format!(
+            "{file}: a block file, which only fit, tune and verify can read; pass the table itself"
+        );
+        return Err(Error::usage(message));
+    }
     let mut opened = File::open(file).map_err(failed)?;
     let metadata = opened.metadata().map_err(failed)?;
     if metadata.is_dir() {
@@ -404,6 +441,8 @@ struct TableBuilder<'a> {
     memory: FixedLimit,
     /// The largest number of bytes of examined values so far.
     looked: usize,
+    /// The file that values move to, if the table does not stay in memory.
+    spool: Option<SpoolFile>,
 }
 
 /// Remedies for a table that is too large.
@@ -432,6 +471,7 @@ impl<'a> TableBuilder<'a> {
             diagnostics: Vec::new(),
             memory: options.memory.now(),
             looked: 0,
+            spool: None,
         }
     }
 
@@ -487,9 +527,17 @@ impl<'a> TableBuilder<'a> {
         });
         let Some(first) = first_file else {
             let names = unique_names(file, names, &mut self.diagnostics);
+            self.spool = self
+                .spool
+                .take()
+                .map(|spool| spool.for_columns(names.len()));
             self.columns = names
                 .into_iter()
                 .map(|name| self.options.builder(name))
+                .map(|column| match &self.spool {
+                    Some(file) => column.spooled(file, &self.missing.numbers),
+                    None => column,
+                })
                 .collect();
             return Ok((0..self.columns.len()).collect());
         };
@@ -521,6 +569,40 @@ impl<'a> TableBuilder<'a> {
             ..place(&self.sources, bad.row)
         };
         bad.into_error(place, column)
+    }
+
+    /// Reports that values could not be moved to their file.
+    fn check_spool(&mut self) -> Result<(), Error> {
+        let failed = self.columns.iter_mut().find_map(ColumnBuilder::spool_error);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Finishes a table whose values moved to a file.
+    fn finish_spool(mut self) -> Result<Spool, Error> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut spools = Vec::with_capacity(self.columns.len());
+        let mut watched = Vec::with_capacity(self.columns.len());
+        for builder in std::mem::take(&mut self.columns) {
+            let name = builder.name.clone();
+            let (column, diagnostic, mut spool) = builder
+                .finish_spooled(&self.missing.numbers)
+                .map_err(|bad| self.bad_value(bad, name, None))?;
+            if let Some(error) = spool.as_mut().and_then(ColumnSpool::take_error) {
+                return Err(error);
+            }
+            self.diagnostics.extend(diagnostic);
+            watched.push(spool.as_mut().and_then(ColumnSpool::take_watch));
+            spools.push(spool);
+            columns.push(column);
+        }
+        let found = identifier::leave_out_watched(&mut columns, &watched);
+        self.diagnostics.extend(found);
+        let mut head = Table::from_parts(columns, self.n_rows, self.sources, self.diagnostics);
+        head.decimal = self.decimal;
+        match self.spool {
+            Some(file) => Ok(Spool::new(head, file, spools)),
+            None => Err(Error::usage("the temporary file is missing")),
+        }
     }
 
     fn finish(mut self) -> Result<Table, Error> {

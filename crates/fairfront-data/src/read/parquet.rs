@@ -109,6 +109,7 @@ fn read_columns(
         }
         n_rows += n_group;
         builder.n_rows += n_group;
+        builder.check_spool()?;
     }
     if n_rows == 0 {
         return Err(Error::NoRows {

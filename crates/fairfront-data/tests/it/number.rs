@@ -56,7 +56,7 @@ fn encoded(columns: Vec<Column>, weighted: bool) -> Result<Encoded, fairfront_da
 /// Everything that the fingerprint depends on.
 fn bits(data: &Dataset) -> Vec<u64> {
     let mut bits = Vec::new();
-    for block in data.blocks() {
+    for block in data.blocks().map(Result::unwrap) {
         for row in 0..block.n_rows() {
             bits.extend(block.numeric(row).iter().map(|v| v.to_bits()));
             bits.extend(block.codes(row).iter().map(|c| u64::from(*c)));

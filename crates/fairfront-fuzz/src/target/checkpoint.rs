@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fairfront_data::Input;
 use fairfront_run::{Checkpoints, Run, fit_with_checkpoints};
 
 use crate::fixture::{self, Files, SOLVERS};
@@ -83,11 +84,12 @@ fn resume(files: &Files, solver: usize) -> Result<(Taken, bool), String> {
         return Ok((Taken::Refused, true));
     };
     let warned = !checkpoints.diagnostics().is_empty();
-    let taken = match checkpoints.is_finished(prepared, &request) {
+    let input = Input::of(prepared, true).map_err(|e| e.to_string())?;
+    let taken = match checkpoints.is_finished(&input, &request) {
         Ok(true) => Taken::Accepted,
         Ok(false) => match fit_with_checkpoints(prepared, &request, &mut checkpoints, &mut ()) {
             Ok(fitted) => {
-                let mut run = Run::of(prepared, &fitted);
+                let mut run = Run::of(&input.facts, &fitted);
                 let _ = run.to_files();
                 Taken::Accepted
             }

@@ -1,5 +1,6 @@
 //! The surfaces.
 
+mod blocks;
 mod checkpoint;
 mod grammar;
 mod live;
@@ -22,6 +23,7 @@ pub fn targets() -> Vec<&'static dyn Target> {
         &table::Gzip,
         &table::Records,
         &parquet::Parquet,
+        &blocks::BlockFile,
         &spec::SpecJson,
         &typed::Toml,
         &typed::Arguments,

@@ -1,7 +1,7 @@
 //! Small tables.
 
 use fairfront_core::{
-    Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Purpose, RowBlock, Schema, Stream,
+    Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_learn::{Calibrated, Forest};
 
@@ -19,7 +19,7 @@ impl Table {
         self.labels.len()
     }
 
-    pub(crate) fn dataset(&self) -> Dataset {
+    pub(crate) fn dataset(&self) -> Loaded {
         let categorical = self.categories.iter().enumerate().map(|(i, (_, n))| {
             let categories = (0..*n).map(|c| format!("k{c}")).collect();
             CategoricalFeature {
@@ -62,7 +62,10 @@ impl Table {
             .unwrap()
         });
         let blocks = blocks.collect();
-        Dataset::new(schema.clone(), blocks).unwrap()
+        Dataset::new(schema.clone(), blocks)
+            .unwrap()
+            .loaded()
+            .unwrap()
     }
 
     pub(crate) fn all_rows(&self) -> Vec<u32> {
@@ -75,13 +78,13 @@ impl Table {
 }
 
 /// Raw scores of a forest for all rows.
-pub(crate) fn raw(forest: &Forest, rows: &Dataset) -> Vec<f64> {
+pub(crate) fn raw(forest: &Forest, rows: &Loaded) -> Vec<f64> {
     let of_block = |b: &RowBlock| forest.raw(rows.schema(), b);
     rows.blocks().flat_map(of_block).collect()
 }
 
 /// Probabilities of a forest, uncalibrated.
-pub(crate) fn probabilities(forest: &Forest, rows: &Dataset) -> Vec<f64> {
+pub(crate) fn probabilities(forest: &Forest, rows: &Loaded) -> Vec<f64> {
     Calibrated::identity(forest.n_classes()).probabilities(&raw(forest, rows))
 }
 

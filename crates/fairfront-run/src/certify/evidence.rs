@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Dataset, Decisions, Measure, Points, Schema, Tallies, bracketed, hex, n_regions, predictor_of,
-    say,
+    Decided, Decisions, Measure, Points, Schema, Tallies, bracketed, n_regions, predictor_of, say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
 use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::family::Family;
 use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
@@ -97,7 +95,7 @@ pub(crate) fn weigh(
         evidence: Evidence {
             format: FORMAT.into(),
             version: VERSION,
-            order: Counted::of(order, encoded.part(order), models)?.0,
+            order: Counted::of(order, encoded, models)?.0,
             certify: None,
         },
         intervals: Vec::new(),
@@ -114,7 +112,7 @@ pub(crate) fn weigh(
         parts.push(order);
     }
     for part in parts {
-        let (mut counted, decisions) = Counted::of(part, encoded.part(part), models)?;
+        let (mut counted, decisions) = Counted::of(part, encoded, models)?;
         let scope = match part {
             Part::Validation => Scope::Changes,
             Part::Certify => Scope::Bands,
@@ -151,12 +149,13 @@ pub(crate) fn weigh(
 }
 
 impl Counted {
-    fn of(split: Part, rows: &Dataset, models: &Points) -> Result<(Self, Decisions), Error> {
-        let decisions = Decisions::of(&*predictor_of(rows.schema()), rows, models)?;
+    fn of(split: Part, encoded: &Encoded, models: &Points) -> Result<(Self, Decided), Error> {
+        let rows = encoded.part(split);
+        let decisions = Decided::of(&*predictor_of(rows.schema()), rows, models)?;
         let counted = Self {
             split,
             rows: rows.n_rows() as u64,
-            fingerprint: fingerprint(rows),
+            fingerprint: encoded.fingerprints()?[split as usize].labels.clone(),
             tallies: decisions.tallies(),
             bands: Vec::new(),
         };
@@ -173,18 +172,6 @@ impl Counted {
             .all(|v| v.is_finite() && *v >= 0.0);
         tallies.n_models() == n_models + 1 && tallies.totals.len() == n && sizes && sound
     }
-}
-
-/// SHA-256 over labels and weights in order.
-fn fingerprint(rows: &Dataset) -> String {
-    let mut hash = Sha256::new();
-    hash.update((rows.n_rows() as u64).to_le_bytes());
-    for block in rows.blocks() {
-        for value in block.labels().iter().chain(block.weights()) {
-            hash.update(value.to_le_bytes());
-        }
-    }
-    hex(&hash.finalize())
 }
 
 impl Counted {
@@ -226,7 +213,8 @@ impl Evidence {
         if bands {
             let (tallies, key) = (&certifying.tallies, Part::Certify as u64);
             let limits: (usize, &dyn Fn() -> bool) = (REPLICATES, &|| false);
-            let found = intervals(certify, tallies, schema, &[], key, Scope::Bands, limits)?;
+            let decided = Decided::Rows(certify.clone());
+            let found = intervals(&decided, tallies, schema, &[], key, Scope::Bands, limits)?;
             certifying.bands = found.map(|found| found.bands).unwrap_or_default();
         }
         Ok(Self {

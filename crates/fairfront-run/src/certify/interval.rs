@@ -1,7 +1,7 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
 use fairfront_core::{
-    Costs, Decisions, MOST_REDRAWN, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw,
+    Costs, Decided, MOST_REDRAWN, Measure, Redrawn, Schema, Tallies, normal_quantile,
 };
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ const LEVELS: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99];
 const CHUNK: usize = 128;
 /// The same from [`FEWER_FROM`] rows on, where redraws take long.
 const FEW: usize = 32;
-const FEWER_FROM: usize = 100_000;
+const FEWER_FROM: u64 = 100_000;
 /// The seed of redraws. It is constant because the rows already depend on the run's seed.
 pub(crate) const SEED: u64 = 0;
 
@@ -76,7 +76,7 @@ pub(crate) enum Scope {
 /// Without replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
 /// work was stopped before all replicates were complete.
 pub(crate) fn intervals(
-    decisions: &Decisions,
+    decisions: &Decided,
     tallies: &Tallies,
     schema: &Schema,
     judged: &[Measure],
@@ -92,7 +92,7 @@ pub(crate) fn intervals(
     let compared = compared(&families, judged, schema);
     let mut done = 0;
     // Beyond a million rows, each chunk has a fixed cost.
-    let many = FEWER_FROM..=MOST_REDRAWN;
+    let many = FEWER_FROM..=MOST_REDRAWN as u64;
     let chunk = match many.contains(&decisions.n_rows()) {
         true => FEW,
         false => CHUNK,
@@ -102,7 +102,7 @@ pub(crate) fn intervals(
             return Ok(None);
         }
         let n = chunk.min(replicates - done);
-        let made = redraw(decisions, SEED, key, done..done + n, |redrawn| {
+        let made = decisions.redraw(SEED, key, done..done + n, |redrawn| {
             found.of(redrawn, compared.as_deref())
         });
         for made in made {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use fairfront_core::{Schema, bracketed, say};
 use fairfront_data::setting::SPLIT;
-use fairfront_data::{Prepared, RowRole};
+use fairfront_data::{Facts, RowRole};
 use fairfront_model::{Checked, ModelCertificate, Verdict};
 
 pub use certificate::{Certificate, CertifyingRows, Closest, Tested, Uncertified};
@@ -75,11 +75,9 @@ impl Demand {
 
 impl Demand {
     /// Rejects, before a fit, requirements that could not be certified after it.
-    pub fn check(&self, prepared: &Prepared) -> Result<(), Error> {
-        let attributes = prepared
-            .attributes
-            .iter()
-            .map(|rule| rule.attribute.clone());
+    pub fn check(&self, facts: &Facts) -> Result<(), Error> {
+        let attributes = facts.attributes.iter();
+        let attributes = attributes.map(|rule| rule.attribute.clone());
         let schema = Schema {
             numeric: Vec::new(),
             categorical: Vec::new(),
@@ -93,7 +91,7 @@ impl Demand {
         let parts = RowRole::Certification.parts().iter();
         match parts
             .into_iter()
-            .all(|part| prepared.split.part(*part).is_empty())
+            .all(|part| facts.split[*part as usize] == 0)
         {
             true => Err(no_rows()),
             false => Ok(()),

@@ -33,7 +33,7 @@ fn fitted(shares: [f64; 4]) -> Run {
     spec.split = SplitRule::Shares(shares);
     let prepared = Prepared::from_known(&known, &spec, None).expect("rows");
     let fitted = fit(&prepared, &request(), &mut ()).expect("a front");
-    Run::of(&prepared, &fitted)
+    Run::of(&Facts::of(&prepared).unwrap(), &fitted)
 }
 
 static SHOWN: LazyLock<Run> = LazyLock::new(|| fitted([50.0, 10.0, 0.0, 40.0]));
@@ -328,7 +328,7 @@ fn certifying_rows_influence_no_choice() {
             }
         }
         Run::of(
-            &prepared,
+            &Facts::of(&prepared).unwrap(),
             &fit(&prepared, &request(), &mut ()).expect("a front"),
         )
     };

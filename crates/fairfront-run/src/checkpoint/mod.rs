@@ -15,7 +15,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fairfront_data::{Diagnostic, Encoded, Prepared};
+use fairfront_data::{Diagnostic, Input};
 
 pub use self::place::is_unfinished;
 pub(crate) use self::place::{is_own, remove};
@@ -167,17 +167,12 @@ impl Checkpoints {
 
     /// Whether the requested run exists and is finished. A run of another fit is an error, unless
     /// it may be replaced.
-    pub fn is_finished(
-        &mut self,
-        prepared: &Prepared,
-        request: &FitRequest,
-    ) -> Result<bool, Error> {
+    pub fn is_finished(&mut self, input: &Input, request: &FitRequest) -> Result<bool, Error> {
         let Some(info) = &self.finished else {
             return Ok(false);
         };
-        let request = with_objectives(prepared, request);
-        let encoded = Encoded::new(prepared)?;
-        let asked = Request::new(prepared, &request, fingerprint(&encoded));
+        let request = with_objectives(&input.facts, request);
+        let asked = Request::new(&input.facts, &request, fingerprint(&input.encoded)?);
         let differences = asked.differences_to(info);
         if differences.is_empty() {
             return Ok(true);

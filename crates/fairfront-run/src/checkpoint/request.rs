@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairfront_core::{Message, Name, say};
 use fairfront_data::setting::{self, SEED};
-use fairfront_data::{Prepared, ReadFrom, Spec};
+use fairfront_data::{Facts, ReadFrom, Spec};
 use fairfront_solve::{AnySolver, Polish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,7 +46,7 @@ struct Choice {
 }
 
 impl Request {
-    pub(crate) fn new(prepared: &Prepared, request: &FitRequest, fingerprint: String) -> Self {
+    pub(crate) fn new(facts: &Facts, request: &FitRequest, fingerprint: String) -> Self {
         let choice = |choice: &crate::SolverChoice| Choice {
             solver: choice.solver.clone(),
             polish: choice.polish.clone(),
@@ -55,9 +55,9 @@ impl Request {
             format: FORMAT.into(),
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").into(),
-            source: prepared.table.name.clone(),
-            read: prepared.read.clone(),
-            spec: prepared.spec.clone(),
+            source: facts.table.clone(),
+            read: facts.read.clone(),
+            spec: facts.spec.clone(),
             objectives: request.objectives.clone(),
             solvers: request.solvers.iter().map(choice).collect(),
             front_in: request.front_in,

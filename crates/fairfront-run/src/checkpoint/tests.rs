@@ -137,7 +137,7 @@ impl Observer for Ending<'_> {
 fn content(fitted: &Fitted) -> (Vec<u8>, String) {
     let mut parquet = Vec::new();
     front_table(fitted).write(&mut parquet).expect("a table");
-    let mut info = run_info(&ROWS, fitted);
+    let mut info = run_info(&fairfront_data::Facts::of(&ROWS).unwrap(), fitted);
     info.seconds = fairfront_data::Ordered(Vec::new());
     if let Some(polish) = &mut info.polish {
         polish.seconds = 0.0;
@@ -150,7 +150,10 @@ fn open(run: &Path, resume: bool, force: bool) -> Result<Checkpoints, Error> {
 }
 
 fn place(checkpoints: Checkpoints, fitted: &Fitted) {
-    let placed = checkpoints.place(&mut Run::of(&ROWS, fitted));
+    let placed = checkpoints.place(&mut Run::of(
+        &fairfront_data::Facts::of(&ROWS).unwrap(),
+        fitted,
+    ));
     placed.expect("a run");
 }
 
@@ -204,7 +207,11 @@ fn a_fit_that_is_killed_repeatedly_gives_the_same_run() {
             assert_eq!(names_in(&run).expect("names"), WHOLE);
             assert!(!is_unfinished(&run));
             let mut again = open(&run, true, false).expect("checkpoints");
-            assert!(again.is_finished(&ROWS, &request).expect("the same"));
+            assert!(
+                again
+                    .is_finished(&Input::of(&ROWS, true).unwrap(), &request)
+                    .expect("the same")
+            );
         }
     }
 }
@@ -236,7 +243,11 @@ fn a_stopped_fit_writes_its_front_and_can_be_resumed() {
         assert!(refused.to_string().contains("resume"));
 
         let mut checkpoints = open(&run, true, false).expect("checkpoints");
-        assert!(!checkpoints.is_finished(&ROWS, &request).expect("none"));
+        assert!(
+            !checkpoints
+                .is_finished(&Input::of(&ROWS, true).unwrap(), &request)
+                .expect("none")
+        );
         let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());
         let fitted = fitted.expect("a front");
         assert!(content(&fitted) == expected);
@@ -300,7 +311,9 @@ fn a_different_request_is_rejected_by_name() {
     // A finished run of another fit is not mistaken for the requested one.
     let asked = request(pf_smg(), false, &[]);
     let mut checkpoints = open(&run, true, false).expect("checkpoints");
-    let error = checkpoints.is_finished(&ROWS, &asked).expect_err("another");
+    let error = checkpoints
+        .is_finished(&Input::of(&ROWS, true).unwrap(), &asked)
+        .expect_err("another");
     assert!(
         error.to_string().contains("models of pf-smg was 7 then"),
         "{error}"
@@ -308,7 +321,7 @@ fn a_different_request_is_rejected_by_name() {
     let mut checkpoints = open(&run, true, true).expect("checkpoints");
     assert!(
         !checkpoints
-            .is_finished(&ROWS, &asked)
+            .is_finished(&Input::of(&ROWS, true).unwrap(), &asked)
             .expect("to be replaced")
     );
 }
@@ -415,7 +428,11 @@ fn placing_a_run_can_be_interrupted_anywhere() {
                 let (info, _) = crate::read_run(&run).expect("the run");
                 assert_eq!(info.stop, crate::read_run(&whole).expect("a run").0.stop);
                 let mut checkpoints = open(&run, true, false).expect("checkpoints");
-                assert!(checkpoints.is_finished(&ROWS, &request).expect("the same"));
+                assert!(
+                    checkpoints
+                        .is_finished(&Input::of(&ROWS, true).unwrap(), &request)
+                        .expect("the same")
+                );
                 drop(checkpoints);
                 assert_eq!(names_in(&run).expect("names"), WHOLE, "{copied} {gone}");
                 for name in order {
@@ -459,7 +476,7 @@ fn a_fit_that_is_stopped_while_judging_can_be_resumed() {
     });
     let request = request(weighted, false, &[]);
     let content = |fitted: &Fitted| {
-        let mut info = run_info(&rows, fitted);
+        let mut info = run_info(&fairfront_data::Facts::of(&rows).unwrap(), fitted);
         info.seconds = fairfront_data::Ordered(Vec::new());
         (
             front_table(fitted),
@@ -473,7 +490,10 @@ fn a_fit_that_is_stopped_while_judging_can_be_resumed() {
     assert!(!fitted.left_out.is_empty());
     assert!(checkpoints.stopped);
     checkpoints
-        .place(&mut Run::of(&rows, &fitted))
+        .place(&mut Run::of(
+            &fairfront_data::Facts::of(&rows).unwrap(),
+            &fitted,
+        ))
         .expect("a run");
     assert!(is_unfinished(&run));
     let mut checkpoints = open(&run, true, false).expect("checkpoints");

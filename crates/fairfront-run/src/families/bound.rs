@@ -10,7 +10,7 @@
 //! and the largest value over λ is the least cost. Every λ gives a valid bound, so that an imprecise
 //! search only makes it looser.
 
-use fairfront_core::{Condition, Costs, Dataset, Measure};
+use fairfront_core::{Condition, Costs, Loaded, Measure};
 use fairfront_learn::{Learned, OutOfFoldFeatures};
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ const LABEL: &str = "estimated bound";
 /// Bounds on the costs of errors for each fairness measure, by the differences that are allowed. The
 /// first measure is the one of errors.
 pub(crate) fn bounds(
-    train: &Dataset,
+    train: &Loaded,
     learned: &Learned,
     out_of_fold: &OutOfFoldFeatures,
     measures: &[Measure],
@@ -66,7 +66,7 @@ struct Comparisons<'a> {
 impl<'a> Comparisons<'a> {
     /// `None` if the measure does not compare rates, or has no learner.
     fn of(
-        train: &Dataset,
+        train: &Loaded,
         learned: &Learned,
         out_of_fold: &'a OutOfFoldFeatures,
         measure: Measure,
@@ -127,13 +127,14 @@ struct Value {
 
 impl Rows {
     fn new(
-        train: &Dataset,
+        train: &Loaded,
         out_of_fold: &OutOfFoldFeatures,
         about: &Comparisons,
         costs: Costs,
     ) -> Self {
         let stride = train.n_rows().div_ceil(MOST_ROWS).max(1);
-        let all: Vec<f64> = train.blocks().flat_map(|b| b.weights().to_vec()).collect();
+        let blocks = train.blocks();
+        let all: Vec<f64> = blocks.flat_map(|b| b.weights().to_vec()).collect();
         let used: Vec<usize> = (0..all.len()).step_by(stride).collect();
         let total: f64 = used.iter().map(|row| all[*row]).sum();
         let weights: Vec<f64> = used.iter().map(|row| all[*row] / total).collect();

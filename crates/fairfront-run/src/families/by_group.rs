@@ -1,6 +1,6 @@
 //! Thresholds by group: decisions that use the sensitive attribute.
 
-use fairfront_core::{Condition, Costs, Dataset, Measure};
+use fairfront_core::{Condition, Costs, Loaded, Measure};
 use fairfront_data::{Encoded, Part};
 use fairfront_learn::Learned;
 use rayon::prelude::*;
@@ -18,6 +18,8 @@ const MOST_THRESHOLDS: [usize; 2] = [4_096, 128];
 const LEAST: f64 = 0.1;
 /// Rates that differ by less than this are equal.
 const EQUAL: f64 = 1e-12;
+/// Most blocks of a split that thresholds are measured on; rows are in random order.
+const MOST_BLOCKS: usize = 1_024;
 /// The name in legends.
 const LABEL: &str = "thresholds by group";
 
@@ -36,12 +38,13 @@ pub(crate) fn by_group(
         let Some((attribute, conditions)) = compared(*one) else {
             continue;
         };
-        let train = encoded.part(Part::Train);
+        let train = &encoded.part(Part::Train).loaded()?;
         let eta = outcome(learned, train);
         let groups = groups(train, &eta, (attribute, conditions), *costs);
         let chosen = front(&groups, conditions.len());
         for part in [Part::Train, Part::Validation, Part::Test] {
-            let rows = encoded.part(part);
+            let measured = &encoded.part(part).head(MOST_BLOCKS)?;
+            let rows = &measured.loaded()?;
             if rows.n_rows() == 0 {
                 continue;
             }
@@ -49,7 +52,7 @@ pub(crate) fn by_group(
             let eta = outcome(learned, rows);
             let of_point = |thresholds: &Vec<f64>| {
                 let margins = margins(rows, &eta, attribute, &codes, thresholds, *costs);
-                let values = values(rows, &margins, &[measures[0], *one])?;
+                let values = values(measured, &margins, &[measures[0], *one])?;
                 let values = values.into_iter().collect::<Option<Vec<f64>>>();
                 Ok(values.map(|values| OverlayPoint {
                     values,
@@ -74,7 +77,7 @@ pub(crate) fn by_group(
 }
 
 /// η of each row, from the features of the learners, which follow the numeric columns.
-fn outcome(learned: &Learned, rows: &Dataset) -> Vec<f64> {
+fn outcome(learned: &Learned, rows: &Loaded) -> Vec<f64> {
     let at = rows.schema().numeric.len() - learned.features.len();
     let feature = &learned.features[0];
     let of_block = |block: &fairfront_core::RowBlock| -> Vec<f64> {
@@ -86,7 +89,7 @@ fn outcome(learned: &Learned, rows: &Dataset) -> Vec<f64> {
 
 /// η minus the threshold of each row's group: rows are selected from 0 on.
 fn margins(
-    rows: &Dataset,
+    rows: &Loaded,
     eta: &[f64],
     attribute: usize,
     codes: &[u32],
@@ -225,7 +228,7 @@ impl Group {
 
 /// The compared groups of an attribute, with out-of-fold probabilities.
 fn groups(
-    train: &Dataset,
+    train: &Loaded,
     eta: &[f64],
     (attribute, conditions): (usize, &[Condition]),
     costs: Costs,

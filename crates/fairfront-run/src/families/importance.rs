@@ -3,7 +3,10 @@
 use fairfront_data::{Encoded, Part};
 use fairfront_learn::{ClassProblem, GroupClasses, Learned};
 
-use crate::LearnerInfo;
+use crate::{Error, LearnerInfo};
+
+/// Most blocks of validation rows that importances are measured on; rows are in random order.
+const MOST_BLOCKS: usize = 64;
 
 /// Adds the importance of each column on validation rows, if there are any.
 pub(super) fn add_importances(
@@ -11,12 +14,13 @@ pub(super) fn add_importances(
     learned: &Learned,
     encoded: &Encoded,
     seed: u64,
-) {
+) -> Result<(), Error> {
     let rows = encoded.part(Part::Validation);
     if rows.n_rows() == 0 {
-        return;
+        return Ok(());
     }
-    let train = encoded.part(Part::Train);
+    let rows = &rows.loaded_head(MOST_BLOCKS)?;
+    let train = &encoded.part(Part::Train).loaded()?;
     let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
     let labels = rows.blocks().flat_map(|b| b.labels().to_vec());
     let labels = labels.map(|label| Some(u32::from(label > 0.0)));
@@ -44,4 +48,5 @@ pub(super) fn add_importances(
             input.permutation = Some(rise);
         }
     }
+    Ok(())
 }

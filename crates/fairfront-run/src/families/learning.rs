@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use fairfront_core::meter::{self, Phase};
 use fairfront_core::{Condition, Dataset, Objective, StopSignal, say};
 use fairfront_data::{Diagnostic, Encoded, Encoding, Part};
 use fairfront_learn::{
     GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures, ProbabilityColumn, Source,
     Wanted, learn,
 };
-use rayon::prelude::*;
 
 use super::importance::add_importances;
 use super::score;
@@ -39,9 +39,10 @@ impl Learning {
         request: &FamilyRequest,
         stop: &StopSignal,
     ) -> Result<Self, Error> {
+        meter::begin(Phase::Learners);
         let wanted = wanted(encoded, objectives, request)?;
         let train = encoded.part(Part::Train);
-        let found = learn(train, &wanted, &|| stop.is_set());
+        let found = learn(&train.loaded()?, &wanted, &|| stop.is_set());
         let (learned, out_of_fold) = found.map_err(|error| match error.is_stopped() {
             true => fairfront_core::Error::Stopped.into(),
             false => Error::data(format!("the learners cannot be fitted: {error}")),
@@ -52,7 +53,7 @@ impl Learning {
             learning.diagnostics = score::check(encoded, column)?;
         }
         if let Some(learned) = &learning.combined.encoding.learned {
-            add_importances(&mut learning.learners, learned, encoded, request.seed);
+            add_importances(&mut learning.learners, learned, encoded, request.seed)?;
         }
         Ok(learning)
     }
@@ -68,12 +69,18 @@ impl Learning {
         let mut plug_in = Vec::with_capacity(encoded.parts.len());
         for part in Part::ALL {
             let rows = encoded.part(part);
-            let features = match part {
-                Part::Train => out_of_fold.values().to_vec(),
-                _ => features(&learned, rows),
-            };
-            combined.push(rows.with_numeric(&names, &features)?);
-            plug_in.push(rows.of_numeric(&names, &features)?);
+            match part {
+                Part::Train => {
+                    let features = out_of_fold.values();
+                    combined.push(rows.with_numeric(&names, features)?);
+                    plug_in.push(rows.of_numeric(&names, features)?);
+                }
+                _ => {
+                    let (wider, alone) = with_features(&learned, rows)?;
+                    combined.push(wider);
+                    plug_in.push(alone);
+                }
+            }
         }
         let wrong = || Error::data("the rows of a split are missing");
         let parts = |parts: Vec<Dataset>| parts.try_into().map_err(|_| wrong());
@@ -87,6 +94,7 @@ impl Learning {
             diagnostics: encoded.diagnostics.clone(),
             encoding,
             parts,
+            found_fingerprints: encoded.found_fingerprints.clone(),
         };
         Ok(Self {
             plug_in: with(encoded.encoding.clone(), parts(plug_in)?),
@@ -119,12 +127,21 @@ fn memory(parts: &[Dataset; 4]) -> u64 {
     parts.iter().map(bytes).sum()
 }
 
-/// The features of rows that the learners were not fitted on.
-fn features(learned: &Learned, rows: &Dataset) -> Vec<f64> {
-    let blocks: Vec<_> = rows.blocks().collect();
-    let blocks = blocks.into_par_iter();
-    let of_block = |block| learned.features(rows.schema(), block);
-    blocks.map(of_block).collect::<Vec<_>>().concat()
+/// Rows that the learners were not fitted on: with the features of the learners after their own, and with
+/// these features alone.
+fn with_features(learned: &Learned, rows: &Dataset) -> Result<(Dataset, Dataset), Error> {
+    let names = learned.feature_names();
+    let (schema, learned) = (rows.schema().clone(), Arc::new(learned.clone()));
+    let wider = schema.with_numeric(&names);
+    let alone = schema.of_numeric(&names);
+    let combined = rows.mapped(wider.clone(), {
+        let (schema, learned) = (schema.clone(), Arc::clone(&learned));
+        move |block| block.with_numeric(&schema, &wider, &learned.features(&schema, block))
+    })?;
+    let plug_in = rows.mapped(alone.clone(), move |block| {
+        block.of_numeric(&alone, learned.features(&schema, block))
+    })?;
+    Ok((combined, plug_in))
 }
 
 /// The comparisons of groups that the objectives make: an attribute, and the rows that count.

@@ -18,7 +18,9 @@ mod sweep;
 
 use std::sync::Arc;
 
-use fairfront_core::{Measure, Objective, Points, Problem, either, measure, predictor_of, say};
+use fairfront_core::{
+    Measure, Objective, Points, Problem, RowSource, either, grouped, measure, predictor_of, say,
+};
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
 use fairfront_learn::Source;
 use fairfront_pareto::{Values, nondominated};
@@ -37,6 +39,9 @@ use crate::rest::Rest;
 use crate::setting::{FAMILY, FRONT_IN, OBJECTIVE};
 use crate::task::Task;
 use crate::{Error, Family, FamilyInfo, FamilyName, FamilyRequest, LearnerInfo, Overlay};
+
+/// Most blocks of training rows that learners are fitted on: 2,097,152 rows.
+const MOST_LEARNED: usize = 2_048;
 
 /// The learners of a front, and values to show next to it.
 #[derive(Default)]
@@ -81,7 +86,17 @@ pub(crate) fn find(
         return Ok(found);
     }
     let stop = observer.stop_signal();
-    let learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
+    let all = encoded.part(Split::Train).n_rows();
+    let encoded = learning_rows(encoded, &request.family)?;
+    let mut learning = Learning::new(&encoded, &objectives, &request.family, &stop)?;
+    let used = encoded.part(Split::Train).n_rows();
+    if used < all {
+        let (used, all) = (grouped(used), grouped(all));
+        learning.diagnostics.push(Diagnostic::note(format!(
+            "models are trained on {used} of {all} training rows, a random sample: more rows hardly change \
+             boosted trees"
+        )));
+    }
     let space = Space::of(&learning.combined.encoding);
     // If other groups are compared now, the parameters of an earlier front have other meanings.
     let is_alike = |earlier: &&Earlier| earlier.front.n_params() == space.n_params();
@@ -109,6 +124,24 @@ pub(crate) fn find(
         given,
         observer,
     )
+}
+
+/// The rows for models of learners: the same, but at most [`MOST_LEARNED`] training rows, in memory. Rows are
+/// in random order, so the first ones are a fair sample.
+pub(crate) fn learning_rows(
+    mut encoded: Encoded,
+    request: &FamilyRequest,
+) -> Result<Encoded, Error> {
+    // Probabilities that a caller brings belong to all rows.
+    if !request.brought.estimator {
+        let train = &mut encoded.parts[Split::Train as usize];
+        let was_in_memory = train.is_in_memory();
+        *train = train.head(MOST_LEARNED)?;
+        if !was_in_memory {
+            encoded.held += train.n_rows() as u64 * train.schema().row_bytes();
+        }
+    }
+    Ok(encoded)
 }
 
 /// Why models of learners cannot be fitted for these objectives, if they cannot.
@@ -235,7 +268,7 @@ pub(crate) fn overlays(
         return Ok(Vec::new());
     };
     let train = encoded.part(Split::Train);
-    let mut overlays = bound::bounds(train, learned, &learning.out_of_fold, measures);
+    let mut overlays = bound::bounds(&train.loaded()?, learned, &learning.out_of_fold, measures);
     if request.by_group {
         overlays.extend(by_group::by_group(encoded, learned, measures)?);
     }
@@ -262,7 +295,7 @@ fn score_marks(
     let mut overlays = Vec::new();
     for part in Split::SHOWN {
         let rows = encoded.part(part);
-        let own: Vec<f64> = score::probabilities(rows, &columns[0]).collect();
+        let own = score::probabilities(rows, &columns[0])?;
         overlays.extend(mark(rows, part, &own, (column, *costs))?);
     }
     Ok(overlays)

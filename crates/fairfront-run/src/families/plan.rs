@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{Condition, Objective, say};
-use fairfront_data::{Encoded, Part, Prepared};
+use fairfront_data::{Encoded, Facts, Part, Prepared};
 use fairfront_learn::{Folds, GroupClasses};
 
 use super::learning::comparisons;
@@ -49,8 +49,8 @@ pub fn plan_estimators(
     custom: &[Arc<dyn Objective>],
 ) -> Result<EstimatorPlan, Error> {
     let encoded = Encoded::new(prepared)?;
-    let request = with_objectives(prepared, request);
-    let train = encoded.part(Part::Train);
+    let request = with_objectives(&Facts::of(prepared)?, request);
+    let train = &encoded.part(Part::Train).loaded()?;
     let schema = train.schema();
     let objectives = parse_objectives(&request.objectives, schema, custom, None)?;
     suits(&objectives, request.front_in).map_err(|why| {
@@ -65,6 +65,10 @@ pub fn plan_estimators(
     })?;
     let folds = Folds::of(train, Folds::DEFAULT, request.family.seed);
     let folds = folds.map_err(|error| Error::data(error.to_string()))?;
+    // Estimators get rows in the order of the table, as in scikit-learn.
+    let positions = prepared.split.part(Part::Train);
+    let mut order: Vec<usize> = (0..positions.len()).collect();
+    order.sort_unstable_by_key(|at| positions[*at]);
     let mut groups = Vec::new();
     for (attribute, given) in comparisons(&objectives) {
         let about = &schema.attributes[attribute];
@@ -73,19 +77,20 @@ pub fn plan_estimators(
         if of.classes.iter().flatten().count() < 2 {
             continue;
         }
+        let labels = of.labels(train, attribute, given);
         let name = |group: &Option<u32>| group.map(|g| about.groups[g as usize].clone());
         groups.push(GroupPlan {
             attribute: about.name.clone(),
             given,
             classes: of.classes.iter().map(name).collect(),
-            labels: of.labels(train, attribute, given),
+            labels: order.iter().map(|at| labels[*at]).collect(),
         });
     }
-    let positions = prepared.split.part(Part::Train).iter().map(|p| *p as usize);
+    let own = order.iter().map(|at| positions[*at] as usize);
     Ok(EstimatorPlan {
-        rows: positions.clone().map(|p| prepared.rows[p]).collect(),
-        labels: positions.map(|p| prepared.labels[p]).collect(),
-        folds: folds.of_row().to_vec(),
+        rows: own.clone().map(|p| prepared.rows[p]).collect(),
+        labels: own.map(|p| prepared.labels[p]).collect(),
+        folds: order.iter().map(|at| folds.of_row()[*at]).collect(),
         groups,
     })
 }

@@ -1,5 +1,6 @@
 //! The front over the features of learners.
 
+use fairfront_core::meter::{self, Phase};
 use fairfront_core::{Measure, Objective, Points, Problem};
 use fairfront_data::Part;
 use fairfront_solve::{Counters, Front, Observer, Outcome, StopReason};
@@ -12,7 +13,7 @@ use crate::judge::{self, matching};
 use crate::mark::usual_threshold;
 use crate::rest::Rest;
 use crate::task::Task;
-use crate::{Error, FitRequest, Penalty, families};
+use crate::{Error, FitRequest, Penalty, families, penalty};
 
 /// Finds the front over the features of learners. Two groups and one measure need no solver: a
 /// sweep over one weight and all thresholds finds every trade-off. Otherwise the solver of the
@@ -26,10 +27,7 @@ pub(crate) fn find(
     let encoded = &learning.plug_in;
     let train = encoded.part(Part::Train);
     // A handful of features on many rows needs next to no penalty.
-    let weight: f64 = train
-        .blocks()
-        .flat_map(fairfront_core::RowBlock::weights)
-        .sum();
+    let weight = penalty::weight_of(train)?;
     let request = FitRequest {
         penalty: Penalty::Fixed(1.0 / weight.max(1.0)),
         ..given.request.clone()
@@ -50,6 +48,7 @@ pub(crate) fn find(
     };
     let mut rest = Rest::new(&task.problem, stop);
     let costs = comparison.costs;
+    meter::begin(Phase::Solving);
     let mut points = sweep::sweep(train, &comparison)?;
     let unmitigated = comparison.point(0.0, usual_threshold(costs));
     points.push(&unmitigated);

@@ -29,7 +29,7 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     let mut losses = [Losses::default(); 4];
     for part in Part::ALL {
         let rows = encoded.part(part);
-        for probability in probabilities(rows, &own) {
+        for probability in probabilities(rows, &own)? {
             // Scaling and back may move a value by a few units in the last place.
             if !(-1e-9..=1.0 + 1e-9).contains(&probability) {
                 return Err(Error::data(say![
@@ -38,7 +38,7 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
                 ]));
             }
         }
-        losses[part as usize] = Losses::of(rows, &source);
+        losses[part as usize] = Losses::of(rows, &source)?;
     }
     let [train, others @ ..] = losses;
     let other = others.into_iter().fold(Losses::default(), Losses::with);
@@ -57,14 +57,14 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
 }
 
 /// The column as it was before it was scaled.
-pub(super) fn probabilities(
-    rows: &Dataset,
-    column: &ProbabilityColumn,
-) -> impl Iterator<Item = f64> {
-    rows.blocks().flat_map(|block| {
+pub(super) fn probabilities(rows: &Dataset, column: &ProbabilityColumn) -> Result<Vec<f64>, Error> {
+    let mut found = Vec::with_capacity(rows.n_rows());
+    for block in rows.blocks() {
+        let block = block?;
         let of_row = |row| column.shift + column.factor * block.numeric(row)[column.position];
-        (0..block.n_rows()).map(of_row)
-    })
+        found.extend((0..block.n_rows()).map(of_row));
+    }
+    Ok(found)
 }
 
 /// Sums of log losses and their squares.
@@ -77,10 +77,11 @@ struct Losses {
 }
 
 impl Losses {
-    fn of(rows: &Dataset, source: &Source) -> Self {
+    fn of(rows: &Dataset, source: &Source) -> Result<Self, Error> {
         let mut losses = Self::default();
         for block in rows.blocks() {
-            let raw = source.raw(rows.schema(), block);
+            let block = block?;
+            let raw = source.raw(rows.schema(), &block);
             let labels = block.labels().iter().zip(block.weights());
             for (raw, (label, weight)) in raw.iter().zip(labels) {
                 let loss = (-label * raw).exp().ln_1p();
@@ -90,7 +91,7 @@ impl Losses {
                 losses.squares += weight * loss * loss;
             }
         }
-        losses
+        Ok(losses)
     }
 
     fn with(self, other: Self) -> Self {

@@ -1,7 +1,7 @@
 //! All trade-offs between the errors and the difference between two groups, over one weight and all
 //! thresholds.
 
-use fairfront_core::{Costs, Dataset, Points};
+use fairfront_core::{Costs, Dataset, Loaded, Points};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
 use rayon::prelude::*;
 
@@ -72,7 +72,7 @@ struct Sums {
 
 /// Models that no other one dominates on these rows, which must be out of fold.
 pub(crate) fn sweep(train: &Dataset, of: &Comparison) -> Result<Points, Error> {
-    let rows = rows(train, of);
+    let rows = rows(&train.loaded()?, of);
     let mut totals = [0.0; 3];
     rows.iter()
         .for_each(|row| totals[row.group as usize] += row.weight);
@@ -89,7 +89,7 @@ pub(crate) fn sweep(train: &Dataset, of: &Comparison) -> Result<Points, Error> {
     Ok(points)
 }
 
-fn rows(train: &Dataset, of: &Comparison) -> Vec<Row> {
+fn rows(train: &Loaded, of: &Comparison) -> Vec<Row> {
     let mut rows = Vec::with_capacity(train.n_rows());
     for block in train.blocks() {
         let groups = block.groups(of.attribute);

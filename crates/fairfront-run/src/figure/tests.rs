@@ -27,7 +27,10 @@ fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
         family: crate::FamilyRequest::default(),
     };
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
-    (run_info(&prepared, &fitted), front_table(&fitted))
+    (
+        run_info(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted),
+        front_table(&fitted),
+    )
 }
 
 fn traced() -> (RunInfo, FrontTable) {

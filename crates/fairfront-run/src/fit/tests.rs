@@ -62,7 +62,7 @@ fn a_loss_alone_gives_the_unmitigated_model() {
             ..auto(loss)
         };
         let fitted = fit(&prepared, &request, &mut ()).unwrap();
-        let mut run = Run::of(&prepared, &fitted);
+        let mut run = Run::of(&Facts::of(&prepared).unwrap(), &fitted);
         assert_eq!(run.front.params, [run.info.unmitigated.params.clone()]);
         assert_eq!(run.info.objectives, [loss]);
         assert_eq!(fitted.splits.len(), 3);
@@ -112,7 +112,7 @@ fn a_loss_alone_gives_the_unmitigated_model_of_every_front() {
 fn default_objectives_use_renamed_attributes() {
     let mut prepared = prepared(|_| ());
     prepared.name_attribute(0, "a:b (c)").unwrap();
-    let named = with_objectives(&prepared, &request(&[], trace()));
+    let named = with_objectives(&Facts::of(&prepared).unwrap(), &request(&[], trace()));
     let schema = Encoded::new(&prepared).unwrap();
     let schema = schema.part(Part::Train).schema();
     let objectives = parse_objectives(&named.objectives, schema, &[], None).unwrap();
@@ -247,7 +247,7 @@ fn a_custom_copy_of_an_objective_gives_the_same_front() {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
     }
-    let mut run = Run::of(&prepared, &fitted);
+    let mut run = Run::of(&Facts::of(&prepared).unwrap(), &fitted);
     let files = run.to_files().unwrap();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, &b[..])).collect();
     let again = Run::from_files(&files).unwrap();

@@ -66,7 +66,7 @@ fn networks_are_fitted_stored_and_used() {
             "{objectives:?}: {accuracies:?}"
         );
 
-        let mut run = Run::of(&prepared, &found);
+        let mut run = Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &found);
         let at = TempDir::new().unwrap();
         let folder = at.path().join("run");
         run.write(&folder, false).unwrap();

@@ -15,7 +15,7 @@ static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
     let attributes = attribute_texts(&rows.spec);
     let request = Ask::default().request("", &attributes).expect("a request");
     let fitted = fit(&rows, &request, &mut ()).expect("a front");
-    let run = Run::of(&rows, &fitted);
+    let run = Run::of(&fairfront_data::Facts::of(&rows).unwrap(), &fitted);
     let mut other = run.clone();
     other.info.source = "another".into();
     [run, other]

@@ -34,7 +34,7 @@ fn fitted(prepared: &Prepared) -> Fitted {
 
 fn run() -> Run {
     let prepared = prepared();
-    Run::of(&prepared, &fitted(&prepared))
+    Run::of(&Facts::of(&prepared).unwrap(), &fitted(&prepared))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn corrupted_files_are_rejected() {
 #[test]
 fn tables_are_scored_as_files_are() {
     let prepared = prepared();
-    let run = Run::of(&prepared, &fitted(&prepared));
+    let run = Run::of(&Facts::of(&prepared).unwrap(), &fitted(&prepared));
     let model = run.model("m", ModelId::of_index(2)).unwrap();
     let at = TempDir::new().unwrap();
     let path = at.path().join("rows.csv");

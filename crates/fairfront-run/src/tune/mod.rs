@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use fairfront_core::{Costs, Measure, Measures, Message, Problem, say};
 use fairfront_data::setting::SPLIT;
-use fairfront_data::{Diagnostic, Encoded, Ordered, Part, Prepared};
+use fairfront_data::{Diagnostic, Encoded, Input, Ordered, Part};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
 use grid::{PENALTY, penalty_of};
@@ -167,7 +167,7 @@ pub struct Score {
 /// the search.
 ///
 /// ```
-/// use fairfront_data::{Known, Prepared};
+/// use fairfront_data::{Input, Known, Prepared};
 /// use fairfront_run::{Ask, Grid, SolverName, tune};
 ///
 /// let known = Known::parse("demo(rows=600)")?.expect("a known data set");
@@ -178,34 +178,34 @@ pub struct Score {
 ///     ..Ask::default()
 /// };
 /// let grid = Grid::parse(&["runs=1,2".into()])?;
-/// let tuning = tune(&prepared, &ask, &grid, &mut ())?;
+/// let tuning = tune(&Input::of(&prepared, false)?, &ask, &grid, &mut ())?;
 /// assert_eq!(tuning.trials.len(), 2);
 /// assert!(tuning.best().is_some());
 /// # Ok::<(), fairfront_run::Error>(())
 /// ```
 pub fn tune(
-    prepared: &Prepared,
+    input: &Input,
     ask: &Ask,
     grid: &Grid,
     watcher: &mut dyn TuneWatcher,
 ) -> Result<Tuning, Error> {
-    let source = prepared.table.name.clone();
+    let (facts, encoded) = (&input.facts, &input.encoded);
+    let source = facts.table.clone();
     let names = grid.axes.iter().map(|axis| axis.name.as_str());
     let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
-    let mut request = ask.request_with(&source, &attribute_texts(&prepared.spec), &names)?;
+    let mut request = ask.request_with(&source, &attribute_texts(&facts.spec), &names)?;
     // Invalid settings of a requested solver are errors before any work.
     if let ([only], false) = (request.solvers.as_slice(), grid.axes.is_empty()) {
         grid.clone().plan(&only.solver, ask)?;
     }
-    if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
+    if facts.target.is_some() && facts.split[Part::Validation as usize] == 0 {
         return Err(Error::usage(say![
             "settings are chosen on validation rows, but this split has none";
             "choose another split, such as ", SPLIT.is("60/10/30")
         ]));
     }
-    let encoded = Encoded::new(prepared)?;
     // Problems that no combination can change are reported before any of them is run.
-    let task = Task::new(&encoded, &request, &[], &watcher.observer().stop_signal())?;
+    let task = Task::new(encoded, &request, &[], &watcher.observer().stop_signal())?;
     let candidate = task.candidate.clone();
     let mut grid = grid.clone();
     if grid.axes.is_empty() {
@@ -228,7 +228,7 @@ pub fn tune(
         request.penalty = Penalty::Fixed(penalty.chosen);
     }
     let mut search = Search {
-        encoded: &encoded,
+        encoded,
         request: &request,
         ground: None,
     };
@@ -262,7 +262,7 @@ pub fn tune(
         reference,
         chosen: choose(&trials),
         trials,
-        diagnostics: [prepared.diagnostics.clone(), encoded.diagnostics.clone()].concat(),
+        diagnostics: [facts.diagnostics.clone(), encoded.diagnostics.clone()].concat(),
     })
 }
 

@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use fairfront_data::{Known, Spec};
+use fairfront_data::{Known, Prepared, Spec};
 use fairfront_solve::{AnySolver, EpsFair, PfSmg, Progress, StopSignal, Trace, Weighted};
 use proptest::prelude::*;
 
@@ -79,7 +79,7 @@ fn the_chosen_trial_is_the_most_accurate() {
             ..ask.clone()
         };
         let grid = grid(&["runs=1,2", "steps=1,3", "step=0.1,1"]);
-        let tuning = tune(&prepared, &ask, &grid, &mut ()).unwrap();
+        let tuning = tune(&Input::of(&prepared, false).unwrap(), &ask, &grid, &mut ()).unwrap();
         assert_eq!((tuning.trials.len(), tuning.combinations), (8, 8));
         assert_eq!(tuning.judged_by, objectives);
         let mut best = (f64::NEG_INFINITY, f64::NEG_INFINITY, usize::MAX);
@@ -124,7 +124,13 @@ fn the_chosen_trial_is_the_most_accurate() {
 #[test]
 fn hypervolumes_are_those_of_the_measures() {
     let prepared = prepared(|_| ());
-    let tuning = tune(&prepared, &ask(&[]), &grid(&["runs=1,2"]), &mut ()).unwrap();
+    let tuning = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &ask(&[]),
+        &grid(&["runs=1,2"]),
+        &mut (),
+    )
+    .unwrap();
     let names = ["1 - accuracy", "demographic_parity_difference(sex)"];
     assert_eq!(tuning.judged_by, names);
     for trial in &tuning.trials {
@@ -159,7 +165,14 @@ fn neither_order_nor_threads_change_anything() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let tuning = pool
             .unwrap()
-            .install(|| tune(&prepared, &ask(&[]), &grid(axes), &mut ()))
+            .install(|| {
+                tune(
+                    &Input::of(&prepared, false).unwrap(),
+                    &ask(&[]),
+                    &grid(axes),
+                    &mut (),
+                )
+            })
             .unwrap();
         (timeless(&tuning), tuning.chosen, tuning.reference)
     };
@@ -185,7 +198,13 @@ fn a_failing_combination_does_not_end_the_search() {
     let prepared = prepared(|_| ());
     // Only in combination these are invalid: there is nothing to start from.
     let grid = grid(&["starts=0,3", "anchors=false,true"]);
-    let tuning = tune(&prepared, &ask(&[]), &grid, &mut ()).unwrap();
+    let tuning = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &ask(&[]),
+        &grid,
+        &mut (),
+    )
+    .unwrap();
     let TrialEnd::Failed { reason, .. } = &tuning.trials[0].end else {
         panic!("{:?}", tuning.trials[0]);
     };
@@ -200,7 +219,7 @@ fn a_search_without_any_front_chooses_nothing() {
     let grid = grid(&["anchors=false"]);
     let ask = ask(&[("starts", "0")]);
     // This value is invalid on its own, which is reported before any work.
-    let error = tune(&prepared, &ask, &grid, &mut ()).unwrap_err();
+    let error = tune(&Input::of(&prepared, false).unwrap(), &ask, &grid, &mut ()).unwrap_err();
     assert!(error.is_usage(), "{error}");
     let failed = Trial {
         settings: Ordered(Vec::new()),
@@ -290,14 +309,20 @@ fn a_stopped_search_keeps_finished_trials() {
     let prepared = prepared(|_| ());
     let grid = grid(&["step=0.3,0.5,1,2"]);
     let ask = ask(&[("steps", "1")]);
-    let whole = tune(&prepared, &ask, &grid, &mut ()).unwrap();
+    let whole = tune(&Input::of(&prepared, false).unwrap(), &ask, &grid, &mut ()).unwrap();
     let mut watcher = Impatient {
         last: 2,
         run: 0,
         stopped: false,
         ended: 0,
     };
-    let part = tune(&prepared, &ask, &grid, &mut watcher).unwrap();
+    let part = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &ask,
+        &grid,
+        &mut watcher,
+    )
+    .unwrap();
     assert_eq!(timeless(&part)[..2], timeless(&whole)[..2]);
     assert!(part.trials[2..].iter().all(|t| t.end == TrialEnd::NotRun));
     assert_eq!((watcher.run, watcher.ended), (2, 2));
@@ -310,7 +335,8 @@ fn invalid_grids_are_rejected_before_any_work() {
     let demo = prepared(|_| ());
     let error = |axes: &[&str], ask: &Ask| {
         let axes: Vec<String> = axes.iter().map(|t| (*t).to_owned()).collect();
-        let found = Grid::parse(&axes).and_then(|grid| tune(&demo, ask, &grid, &mut ()));
+        let found = Grid::parse(&axes)
+            .and_then(|grid| tune(&Input::of(&demo, false).unwrap(), ask, &grid, &mut ()));
         let error = found.unwrap_err();
         assert!(error.is_usage(), "{error}");
         error.to_string()
@@ -374,7 +400,13 @@ fn invalid_grids_are_rejected_before_any_work() {
     assert!(found.contains("10,201 combinations"), "{found}");
 
     let whole = prepared(|spec| spec.split = "none".parse().unwrap());
-    let found = tune(&whole, &ask(&[]), &grid(&["step=1,2"]), &mut ()).unwrap_err();
+    let found = tune(
+        &Input::of(&whole, false).unwrap(),
+        &ask(&[]),
+        &grid(&["step=1,2"]),
+        &mut (),
+    )
+    .unwrap_err();
     assert!(
         found.is_usage() && found.to_string().ends_with("split=60/10/30"),
         "{found}"
@@ -459,7 +491,13 @@ fn the_solver_of_a_default_fit_is_tuned() {
         axes: Vec::new(),
         most: Some(3),
     };
-    let tuning = tune(&prepared, &default, &few, &mut ()).unwrap();
+    let tuning = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &default,
+        &few,
+        &mut (),
+    )
+    .unwrap();
     let request = default.request("demo", &["sex".into()]).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     assert_eq!(tuning.solver, "weighted");
@@ -470,7 +508,13 @@ fn the_solver_of_a_default_fit_is_tuned() {
 
     // A trial uses a penalty as a fit with this penalty does.
     let penalties = grid(&["penalty=auto,0,3"]);
-    let tuning = tune(&prepared, &default, &penalties, &mut ()).unwrap();
+    let tuning = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &default,
+        &penalties,
+        &mut (),
+    )
+    .unwrap();
     for (trial, penalty) in tuning.trials.iter().zip([None, Some(0.0), Some(3.0)]) {
         let alone = Ask {
             penalty,
@@ -491,7 +535,14 @@ fn the_solver_of_a_default_fit_is_tuned() {
         ..default
     };
     assert_eq!(
-        tune(&prepared, &short, &runs, &mut ()).unwrap().solver,
+        tune(
+            &Input::of(&prepared, false).unwrap(),
+            &short,
+            &runs,
+            &mut ()
+        )
+        .unwrap()
+        .solver,
         "pf-smg"
     );
 }
@@ -505,7 +556,13 @@ fn combinations_change_the_papers_settings() {
         objectives: Vec::new(),
         ..ask(&[])
     };
-    let tuning = tune(&prepared, &ask, &grid(&["step=1,4"]), &mut ()).unwrap();
+    let tuning = tune(
+        &Input::of(&prepared, false).unwrap(),
+        &ask,
+        &grid(&["step=1,4"]),
+        &mut (),
+    )
+    .unwrap();
     assert_eq!(tuning.objectives, ["log_loss", "score_covariance(sex)"]);
     let mut alone = ask.clone();
     alone.settings.push(("step".into(), "4".into()));

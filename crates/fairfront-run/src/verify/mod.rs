@@ -24,7 +24,7 @@ use stored::{points_of, read_encoding, read_front, read_tallies};
 use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
-use crate::families::{Learning, overlays};
+use crate::families::{Learning, learning_rows, overlays};
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{info_as_found, parameter_names, rows_by_split};
 use crate::judge::JudgedInfo;
@@ -102,12 +102,10 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         None => {
             let run = folder.display();
             let remedy = say!["pass the path", aside(say![": ", VERIFY, " {run} FILE…"])];
-            let prepared = reopen(folder, &info, files, places.published, Some(&remedy))?;
-            let encoded = Encoded::new(&prepared)?;
-            (prepared.table.name, encoded)
+            reopen(folder, &info, files, places.published, Some(&remedy))?
         }
     };
-    let checked = data(&info, &encoded);
+    let checked = data(&info, &encoded)?;
     let encoded = of_family(encoded, &info);
     let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
     let schema = encoded.part(Part::Train).schema();
@@ -231,12 +229,12 @@ impl Facts {
 }
 
 /// Checks that these are the run's rows, and describes the difference if not.
-fn data(info: &RunInfo, encoded: &Encoded) -> Check {
+fn data(info: &RunInfo, encoded: &Encoded) -> Result<Check, Error> {
     let mut check = Check::new("data");
-    let (stored, found) = (json!(info.fingerprint), json!(fingerprint(encoded)));
+    let (stored, found) = (json!(info.fingerprint), json!(fingerprint(encoded)?));
     check.json("run.json", "fingerprint", &stored, &found, 0.0);
     if check.agrees() {
-        return check;
+        return Ok(check);
     }
     let mut reasons = Vec::new();
     let rows = |rows: &Ordered<usize>| {
@@ -280,7 +278,7 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
         "these are not the run's rows: {}",
         reasons.join("; ")
     ));
-    check
+    Ok(check)
 }
 
 /// A corrupted generation that should have been verified instead of this one.
@@ -386,6 +384,7 @@ fn learned_again(
         return Ok((encoded, None));
     };
     let stop = StopSignal::default();
+    let encoded = learning_rows(encoded, &family.request)?;
     let learning = Learning::new(&encoded, objectives, &family.request, &stop)?;
     let mut check = Check::new("learners");
     let json = |value: &Vec<LearnerInfo>| serde_json::to_value(value).unwrap_or_default();

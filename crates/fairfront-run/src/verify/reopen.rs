@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairfront_core::{Message, say};
-use fairfront_data::{Encoded, Known, Prepared, ReadOptions};
+use fairfront_data::{Encoded, Input, Known, Prepared, ReadOptions, Source};
 
 use super::{RowPlaces, of_family, with_learners};
 use crate::fit::fingerprint;
@@ -18,9 +18,9 @@ pub(crate) fn rows_again(
 ) -> Result<Encoded, Error> {
     let encoded = match info.stream {
         Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
-        None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
+        None => reopen(folder, info, &[], places.published, None)?.1,
     };
-    match fingerprint(&encoded) == info.fingerprint {
+    match fingerprint(&encoded)? == info.fingerprint {
         true => with_learners(of_family(encoded, info), info),
         false => Err(Error::data(format!(
             "{}: its rows are no longer the rows of the run",
@@ -29,14 +29,14 @@ pub(crate) fn rows_again(
     }
 }
 
-/// Reads the rows of a run again.
+/// Reads the rows of a run again: the name of their table, and the encoded rows.
 pub(super) fn reopen(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
     remedy: Option<&Message>,
-) -> Result<Prepared, Error> {
+) -> Result<(String, Encoded), Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
         ([], None) => {
@@ -53,7 +53,8 @@ pub(super) fn reopen(
         false => e.into(),
     };
     if let Some(known) = known {
-        return Prepared::from_known(&known, &info.spec, published).map_err(failed);
+        let prepared = Prepared::from_known(&known, &info.spec, published).map_err(failed)?;
+        return Ok((prepared.table.name.clone(), Encoded::new(&prepared)?));
     }
     let name_them = |why: String| {
         let mut message = Message::from(why);
@@ -93,7 +94,9 @@ pub(super) fn reopen(
     if let Some(absent) = files.iter().find(is_absent) {
         return Err(name_them(format!("{absent}: no such file")));
     }
-    Prepared::from_files(files, &info.spec, options).map_err(failed)
+    let source = Source::read(files, &info.spec, options, false, None, &mut |_| {});
+    let Input { facts, encoded, .. } = source.map_err(failed)?.input;
+    Ok((facts.table, encoded))
 }
 
 /// Finds a file of a run in the current folder, or next to the run folder.

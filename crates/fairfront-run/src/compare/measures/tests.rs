@@ -36,7 +36,7 @@ fn run(folder: &Path, name: &str, file: &str, objectives: &[&str], split: &str) 
     };
     let request = ask.request(file, &["g".into()]).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
-    Run::of(&prepared, &fitted)
+    Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted)
         .write(&folder.join(name), false)
         .unwrap()
 }

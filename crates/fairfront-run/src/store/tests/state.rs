@@ -34,7 +34,7 @@ fn run(folder: &Path, points: usize) {
         family: crate::FamilyRequest::default(),
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
-    let mut run = Run::of(&prepared, &fitted);
+    let mut run = Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted);
     write_run(folder, false, &mut run).expect("written");
 }
 
