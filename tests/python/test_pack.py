@@ -4,7 +4,9 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -103,6 +105,38 @@ def test_verify_and_tune_accept_block_files(fairfront, loans, tmp_path):
     of_blocks = json.loads(fairfront("tune", loans / "loans.ffb", *tune))
     of = [[(t["settings"], t["accuracy"]) for t in found["trials"]] for found in (of_table, of_blocks)]
     assert of[0] == of[1]
+
+
+def test_tune_packs_a_table_that_leaves_too_little_memory_for_fits(fairfront, tmp_path):
+    fairfront("data", "export", "demo(rows=100000)", "-o", tmp_path / "big.csv")
+    tune = ["tune", tmp_path / "big.csv", *TABLE, "--try", "stages=1,2", "--models", "4", "--json"]
+    of = [json.loads(fairfront(*tune, *memory)) for memory in ([], ["--memory", "60MB"])]
+    found = [[(t["settings"], t["accuracy"]) for t in each["trials"]] for each in of]
+    assert found[0] == found[1]
+
+
+def wait_for(folder, pattern, process):
+    """Wait until a temporary file exists."""
+    while process.poll() is None and not list(folder.rglob(pattern)):
+        time.sleep(0.001)
+
+
+def test_interrupted_packing_leaves_no_rows(fairfront, tmp_path):
+    fairfront("data", "export", "demo(rows=300000)", "-o", tmp_path / "big.csv")
+    pack = ["pack", tmp_path / "big.csv", *TABLE, "--quiet", "-o"]
+    fit = ["fit", tmp_path / "big.csv", *TABLE, "--quiet", "--workers", "2", "--out", tmp_path / "run", "--work-dir"]
+    for number, command in enumerate([[*pack, "out/rows.ffb"], [*fit, "work"]]):
+        folder = tmp_path / ["out", "work"][number]
+        folder.mkdir()
+        process = subprocess.Popen(
+            [fairfront.binary, *map(str, command)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        wait_for(folder, ".fairfront-pack-*", process)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+        assert process.returncode == 130, said
+        assert said.startswith("error: interrupted"), said
+        assert list(folder.iterdir()) == []
 
 
 def test_a_killed_fit_resumes_from_a_block_file(fairfront, loans, tmp_path):

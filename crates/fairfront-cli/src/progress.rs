@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +18,9 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Set while a table is read, before any results exist.
 static READING: AtomicBool = AtomicBool::new(false);
+
+/// A temporary folder with a name.
+static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// The reason why a command ended before it had a model.
 #[derive(Debug)]
@@ -114,8 +117,29 @@ pub(crate) fn listen() {
         } else if !is_second {
             return;
         }
+        let folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = &*folder {
+            // Nothing more can be done if this fails.
+            let _ = std::fs::remove_dir_all(folder);
+        }
         std::process::exit(INTERRUPTED_CODE.into());
     });
+}
+
+/// Ends the program at Ctrl-C, SIGTERM or SIGHUP while it packs, without leaving a part of the block file.
+pub(crate) fn listen_while_packing() {
+    // Keep a handler that another front end has already set.
+    let _ = ctrlc::set_handler(|| {
+        fairfront_data::remove_unfinished();
+        crate::output::error(&anyhow::anyhow!("interrupted; no block file was written"));
+        std::process::exit(INTERRUPTED_CODE.into());
+    });
+}
+
+/// Removes a folder if a signal ends the program before its destructors run.
+pub(crate) fn remove_at_signal(folder: Option<&Path>) {
+    let mut own = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    *own = folder.map(Path::to_owned);
 }
 
 /// Shows the progress of a fit: the rounds of its solver, and the passes over rows of its other phases.
@@ -173,7 +197,9 @@ impl Bar {
             while !finished.load(Ordering::Relaxed) {
                 std::thread::sleep(PAUSE);
                 let mut shown = lock(&shown);
-                let Some(spent) = meter::current().filter(|_| shown.elapsed() >= pause) else {
+                // Packing prints its own lines.
+                let is_due = |phase| phase != Phase::Packing && shown.elapsed() >= pause;
+                let Some(spent) = meter::current().filter(|spent| is_due(spent.phase)) else {
                     continue;
                 };
                 if finished.load(Ordering::Relaxed) {
@@ -260,6 +286,19 @@ pub(crate) fn rows_per_second(rows: u64, seconds: f64) -> String {
     }
 }
 
+/// The smallest finished share of the work that is enough for an estimate.
+const SMALLEST_SHARE: f64 = 0.005;
+
+/// The remaining seconds: of the work, given its finished share, or until the deadline. `None` if neither is
+/// known.
+fn seconds_left(spent: f64, share: f64, until: Option<f64>) -> Option<f64> {
+    let by_work = (share >= SMALLEST_SHARE).then(|| spent * (1.0 - share) / share);
+    match (by_work, until) {
+        (Some(by_work), Some(until)) => Some(by_work.min(until)),
+        (by_work, until) => by_work.or(until),
+    }
+}
+
 /// The memory of this process, and the limit; empty if the system does not report it.
 fn memory_in_use(limit: u64) -> String {
     let Some(bytes) = status_bytes("VmRSS:") else {
@@ -311,9 +350,9 @@ impl Observer for Bar {
                 }
                 None => (String::new(), progress.share),
             };
-            let by_work = spent * (1.0 - share) / share.max(1e-9);
-            let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
-            let left = until.map_or(by_work, |until| by_work.min(until));
+            let until = self.deadline.map(|deadline| deadline - now);
+            let left = seconds_left(spent, share, until.map(|until| until.as_secs_f64()));
+            let left = left.map_or_else(String::new, |left| format!(", about {left:.0} s left"));
             let models = progress.values.len() / progress.n_objectives;
             let volume = share_of_box(progress).map_or_else(String::new, |share| {
                 format!(", hypervolume share {share:.4}")
@@ -326,7 +365,7 @@ impl Observer for Bar {
             });
             let memory = memory_in_use(self.memory.load(Ordering::Relaxed));
             let line = format!(
-                "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left{speed}{memory}",
+                "{name}round {}: {}{volume}, {spent:.0} s{left}{speed}{memory}",
                 progress.round,
                 counted(models, "model")
             );
@@ -352,19 +391,22 @@ pub(crate) struct Packing {
     terminal: bool,
     start: Instant,
     shown: Instant,
+    /// The memory limit, in bytes.
+    memory: u64,
     pub(crate) work: Option<PathBuf>,
     /// Whether anything was packed.
     pub(crate) packed: bool,
 }
 
 impl Packing {
-    pub(crate) fn new(quiet: bool, work: Option<PathBuf>) -> Self {
+    pub(crate) fn new(quiet: bool, memory: MemoryLimit, work: Option<PathBuf>) -> Self {
         let start = Instant::now();
         Self {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             start,
             shown: start,
+            memory: memory.bytes(),
             work,
             packed: false,
         }
@@ -390,7 +432,7 @@ impl Packing {
         };
         let (done, total) = (progress.done as usize, progress.total as usize);
         let spent = (now - self.start).as_secs_f64();
-        let memory = memory_in_use(u64::MAX);
+        let memory = memory_in_use(self.memory);
         let steps = format!("{} of {}", grouped(done), grouped(total));
         print(
             self.terminal,
@@ -476,6 +518,10 @@ mod tests {
         assert_eq!(rows_per_second(1_500, 1.0), "1,500 rows/s");
         assert_eq!(rows_per_second(6_200_000, 2.0), "3.1 million rows/s");
         assert_eq!(rows_per_second(5_000_000_000, 2.0), "2.5 billion rows/s");
+        assert_eq!(seconds_left(3.0, 0.25, None), Some(9.0));
+        assert_eq!(seconds_left(3.0, 0.25, Some(2.0)), Some(2.0));
+        assert_eq!(seconds_left(3.0, 0.0, None), None);
+        assert_eq!(seconds_left(3.0, 0.0, Some(2.0)), Some(2.0));
         let work = Work {
             passes: 1_200,
             rows: 4_000_000,

@@ -11,7 +11,7 @@ use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
 use tempfile::TempDir;
 
-use crate::progress::Packing;
+use crate::progress::{self, Packing};
 use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
 
 /// The flags as typed. Every flag is also a key of the same name in the TOML file, where a repeated
@@ -237,7 +237,7 @@ impl TableArgs {
             && Input::is_block_file(Path::new(file))
         {
             args.check_block_file(file)?;
-            return Ok(Source::open(Path::new(file), args.memory()?)?);
+            return Ok(Source::open(Path::new(file), args.memory_limit()?)?);
         }
         let is_known = |file: &String| Ok::<_, Error>(Known::parse(file)?.is_some());
         if args.files.first().map(is_known).transpose()? != Some(false) {
@@ -308,6 +308,7 @@ impl TableArgs {
                 path: work.display().to_string(),
                 source,
             })?;
+        progress::remove_at_signal(Some(folder.path()));
         let path = folder.path().join("rows.ffb");
         let mut show = |progress| packing.show(progress);
         let files = &args.files;
@@ -379,7 +380,7 @@ impl TableArgs {
         let mut base = known.spec();
         base.use_sensitive |= paper && known.name().starts_with("compas");
         let options = ReadOptions {
-            memory: self.memory()?,
+            memory: self.memory_limit()?,
             ..ReadOptions::default()
         };
         Ok((self.spec(base)?, options))
@@ -593,7 +594,8 @@ impl TableArgs {
         Ok(())
     }
 
-    fn memory(&self) -> Result<MemoryLimit, Error> {
+    /// The memory limit of `--memory`.
+    pub(crate) fn memory_limit(&self) -> Result<MemoryLimit, Error> {
         let limit = self.memory.as_deref().map(str::parse);
         of_flag("--memory", limit.unwrap_or(Ok(MemoryLimit::default())))
     }
@@ -601,7 +603,7 @@ impl TableArgs {
     fn read_options(&self) -> Result<ReadOptions, Error> {
         let mut options = ReadOptions {
             header: !self.no_header,
-            memory: self.memory()?,
+            memory: self.memory_limit()?,
             ..ReadOptions::default()
         };
         if let Some(text) = &self.separator {

@@ -92,7 +92,7 @@ pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;
 pub use pack::{
     BlockShards, HeadCheck, PackProgress, PackStage, PackSummary, Packer, SharedBlocks, pack_files,
-    pack_files_checked,
+    pack_files_checked, remove_unfinished,
 };
 pub use prepare::Prepared;
 pub use proxy::Proxy;

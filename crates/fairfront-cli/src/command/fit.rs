@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairfront_core::Workers;
 use fairfront_core::meter::{self, Phase};
-use fairfront_data::{Error, Facts, Prepared, Source};
+use fairfront_data::{Error, Facts};
 use fairfront_run::{
     Checkpoints, Choice, Demand, Fitted, FrontColumns, Rule, Run, certify_fit, check_folder,
     choose_in_memory, fit_input, fit_source, logged_uses, opening, read_run, write_page, write_run,
@@ -42,9 +42,11 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     let mut place = Place::check(args)?;
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
+    let limit = table.with_config()?.memory_limit()?;
+    bar.limit_memory(limit);
     meter::begin(Phase::Reading);
     let paper = args.solver.is_paper();
-    let mut packing = Packing::new(args.quiet || args.json, args.work_dir.clone());
+    let mut packing = Packing::new(args.quiet || args.json, limit, args.work_dir.clone());
     let cluster = args.cluster.cluster()?;
     let mut shared = None;
     let source = progress::while_reading(|| match &cluster {
@@ -71,8 +73,14 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
         }
     }
     if let (Some(cluster), Some(shared)) = (&cluster, &shared) {
+        meter::begin(Phase::Distributing);
         let workers: Arc<dyn Workers> = Arc::new(cluster.start(&shared.path)?);
         source.input = source.input.on_workers(&workers);
+    }
+    // The bridge has opened the block file. Without a name, the file disappears even if this process is killed.
+    if cfg!(unix) {
+        drop(shared);
+        progress::remove_at_signal(None);
     }
     let fitted = loop {
         let checkpoints = place.checkpoints();
@@ -82,7 +90,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
         };
         match fitted {
             // Rows in memory leave too little room for the fit.
-            Err(error) if error.is_memory() && can_pack(&source, table) => {
+            Err(error) if error.is_memory() && super::can_pack(&source, table) => {
                 drop(source);
                 source = progress::while_reading(|| table.packed(paper, &mut packing))?;
                 packing.clear();
@@ -117,12 +125,6 @@ enum Place {
     Plain(PathBuf),
     /// A folder with checkpoints.
     Kept(Box<Checkpoints>),
-}
-
-/// Whether rows in memory can be packed: they come from files that can be read again.
-fn can_pack(source: &Source, table: &TableArgs) -> bool {
-    let is_file = |prepared: &Prepared| prepared.read.is_some();
-    source.prepared.as_ref().is_some_and(is_file) && !table.files().iter().any(|file| file == "-")
 }
 
 impl Place {

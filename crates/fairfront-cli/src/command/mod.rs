@@ -17,9 +17,10 @@ mod verify;
 
 use std::path::Path;
 
-use fairfront_data::Error;
+use fairfront_data::{Error, Prepared, Source};
 
 use crate::args::Command;
+use crate::table_args::TableArgs;
 
 pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     match command {
@@ -54,6 +55,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
 fn warn_if_corrupted(folder: &Path) {
     let diagnostics = fairfront_run::state_diagnostics(folder);
     crate::output::note(&crate::render::diagnostics(&diagnostics));
+}
+
+/// Whether rows in memory can be packed: they come from files that can be read again.
+fn can_pack(source: &Source, table: &TableArgs) -> bool {
+    let is_file = |prepared: &Prepared| prepared.read.is_some();
+    source.prepared.as_ref().is_some_and(is_file) && !table.files().iter().any(|file| file == "-")
 }
 
 /// Sets the number of threads, if it is given.

@@ -34,10 +34,10 @@ pub(super) fn run(table: &TableArgs, args: &PackArgs) -> anyhow::Result<()> {
     let folder = out.parent().filter(|folder| *folder != Path::new(""));
     let work = args.work_dir.as_deref().or(folder);
     let work = work.unwrap_or(Path::new("."));
-    let mut packing = Packing::new(args.quiet || args.json, None);
+    let mut packing = Packing::new(args.quiet || args.json, options.memory, None);
+    progress::listen_while_packing();
     let mut show = |progress| packing.show(progress);
-    let packed =
-        progress::while_reading(|| pack_files(all.files(), &spec, options, out, work, &mut show));
+    let packed = pack_files(all.files(), &spec, options, out, work, &mut show);
     packing.clear();
     let packed = packed?;
     if args.json {

@@ -32,13 +32,26 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     }
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
-    let mut packing = Packing::new(args.quiet || args.json, None);
+    let limit = table.with_config()?.memory_limit()?;
+    bar.limit_memory(limit);
+    let mut packing = Packing::new(args.quiet || args.json, limit, None);
     let source = progress::while_reading(|| table.source(solver.is_paper(), &mut packing));
     packing.clear();
-    let input = source?.input;
-    let ask = solver.ask(&input.facts.spec)?;
+    let mut source = source?;
+    bar.limit_memory(source.input.encoded.memory);
+    let ask = solver.ask(&source.input.facts.spec)?;
     grid.most = args.most;
-    let tuning = tune(&input, &ask, &grid, &mut bar);
+    let mut tuning = tune(&source.input, &ask, &grid, &mut bar);
+    // Rows in memory leave too little room for the fits.
+    if tuning.as_ref().is_err_and(fairfront_run::Error::is_memory)
+        && super::can_pack(&source, table)
+    {
+        drop(source);
+        let paper = solver.is_paper();
+        source = progress::while_reading(|| table.packed(paper, &mut packing))?;
+        packing.clear();
+        tuning = tune(&source.input, &ask, &grid, &mut bar);
+    }
     bar.finish();
     let mut tuning = tuning?;
     tuning.diagnostics = worded(&tuning.diagnostics);

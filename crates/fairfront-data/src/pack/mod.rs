@@ -30,6 +30,7 @@ pub(crate) use self::packer::{Limits, pack_unnamed};
 pub(crate) use self::reader::{is_block_file, open, open_file};
 pub use self::share::{BlockShards, SharedBlocks};
 pub(crate) use self::spool::{ColumnSpool, Spool, SpoolFile};
+pub use self::writer::remove_unfinished;
 
 use crate::error::Error;
 

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fairfront_core::{BLOCK_ROWS, Dataset, Schema};
 use rayon::prelude::*;
@@ -299,6 +299,19 @@ struct NewFile {
     named: Option<NamedTempFile>,
 }
 
+/// Temporary files with names that this process writes.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the block files that this process has not completed, before it ends without running destructors,
+/// as after Ctrl-C.
+pub fn remove_unfinished() {
+    let mut files = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for file in files.drain(..) {
+        // Leftover files are harmless, and the next pack in the folder removes them.
+        let _ = std::fs::remove_file(file);
+    }
+}
+
 /// The start of the names of temporary files.
 const PREFIX: &str = ".fairfront-pack-";
 
@@ -321,6 +334,9 @@ impl NewFile {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let named = builder.tempfile_in(folder)?;
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.push(named.path().to_owned());
+        drop(unfinished);
         // The lock shows that the file is in use.
         named.as_file().lock()?;
         Ok(Self {

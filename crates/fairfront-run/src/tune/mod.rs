@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::fit::{fit_encoded, parse_objectives};
 use crate::measured::SplitValues;
+use crate::memory::check_solving;
 use crate::setting::TRY;
 use crate::task::Task;
 use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
@@ -205,6 +206,7 @@ pub fn tune(
         ]));
     }
     // Problems that no combination can change are reported before any of them is run.
+    check_solving(encoded, &request)?;
     let task = Task::new(encoded, &request, &[], &watcher.observer().stop_signal())?;
     let candidate = task.candidate.clone();
     let mut grid = grid.clone();
