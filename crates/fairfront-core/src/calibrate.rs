@@ -482,7 +482,7 @@ mod tests {
             numeric: vec!["score".into()],
             categorical: Vec::new(),
             attributes: Vec::new(),
-            n_outputs: 1,
+            target: crate::Target::Binary,
             hidden: 0,
         };
         let (scores, labels) = (scores.to_vec(), labels.to_vec());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{BothSides, Engine, Host, Nearest, Pass, Strata};
-use crate::{Error, SmallGroups};
+use crate::{Error, SmallGroups, Target};
 
 /// Rows in every block except the last. The size is fixed, so that sums over blocks have the same
 /// order for any number of threads, and small enough for a block to stay in a core's second-level
@@ -79,7 +79,7 @@ pub struct CategoricalFeature {
 ///
 /// Parameters of a linear predictor are ordered: numeric features, then the categories of each
 /// categorical column, then the intercept.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Schema {
     /// Names of the numeric features.
     pub numeric: Vec<String>,
@@ -87,8 +87,9 @@ pub struct Schema {
     pub categorical: Vec<CategoricalFeature>,
     /// The sensitive attributes.
     pub attributes: Vec<Attribute>,
-    /// Labels per row: 1 for a binary target.
-    pub n_outputs: usize,
+    /// What models predict.
+    #[serde(default, skip_serializing_if = "Target::is_binary")]
+    pub target: Target,
     /// Hidden units of the models of these rows; 0 for linear models.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hidden: u32,
@@ -164,7 +165,6 @@ pub struct RowBlock {
     n_rows: usize,
     n_numeric: usize,
     n_categorical: usize,
-    n_outputs: usize,
     features: Features,
     labels: Vec<f64>,
     groups: Vec<Vec<u32>>,
@@ -190,7 +190,7 @@ impl RowBlock {
     /// - `numeric`: n × numeric features, row by row, finite.
     /// - `codes`: n × categorical columns, row by row; each is the index of the category's feature
     ///   among all features, or [`Schema::null_feature`].
-    /// - `labels`: n × outputs, row by row; −1 or +1 for a binary target.
+    /// - `labels`: n labels; −1 or +1 for a binary target, standardized numbers otherwise.
     /// - `groups`: for each attribute n group codes, or [`UNKNOWN_GROUP`].
     /// - `weights`: n weights, finite and not negative.
     pub fn new(
@@ -219,7 +219,6 @@ impl RowBlock {
     ) -> Result<Self, Error> {
         let n_rows = weights.len();
         let (n_numeric, n_categorical) = (schema.numeric.len(), schema.categorical.len());
-        let n_outputs = schema.n_outputs;
         let shape = |what, expected, found| {
             if expected == found {
                 Ok(())
@@ -233,7 +232,7 @@ impl RowBlock {
         };
         shape("numeric features", n_rows * n_numeric, numeric.len())?;
         shape("categorical codes", n_rows * n_categorical, codes.len())?;
-        shape("labels", n_rows * n_outputs, labels.len())?;
+        shape("labels", n_rows, labels.len())?;
         shape("attributes", schema.attributes.len(), groups.len())?;
         for g in &groups {
             shape("group codes", n_rows, g.len())?;
@@ -243,7 +242,6 @@ impl RowBlock {
             n_rows,
             n_numeric,
             n_categorical,
-            n_outputs,
             features: Features::Own { numeric, codes },
             labels,
             groups,
@@ -258,7 +256,7 @@ impl RowBlock {
         };
         let (labels, groups, weights) = (&self.labels, &self.groups, &self.weights);
         finite("a numeric feature", numeric, self.n_numeric)?;
-        finite("the label", labels, self.n_outputs)?;
+        finite("the label", labels, 1)?;
         if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
             return Err(Error::Value {
                 what: "the weight",
@@ -326,7 +324,7 @@ impl RowBlock {
         }
     }
 
-    /// Labels, n × outputs, row by row.
+    /// Labels: −1 or +1 for a binary target, standardized numbers otherwise.
     pub fn labels(&self) -> &[f64] {
         &self.labels
     }
@@ -358,14 +356,10 @@ impl RowBlock {
     fn of_rows(blocks: &Arc<[Arc<Self>]>, numbers: &[usize]) -> Self {
         let first = &blocks[0];
         let place = |row: &usize| (&blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
-        let n_outputs = first.n_outputs;
-        let mut labels = Vec::with_capacity(numbers.len() * n_outputs);
+        let mut labels = Vec::with_capacity(numbers.len());
         let mut weights = Vec::with_capacity(numbers.len());
         for (block, row) in numbers.iter().map(place) {
-            match n_outputs {
-                1 => labels.push(block.labels[row]),
-                _ => labels.extend(&block.labels[row * n_outputs..(row + 1) * n_outputs]),
-            }
+            labels.push(block.labels[row]);
             weights.push(block.weights[row]);
         }
         Self {
@@ -732,7 +726,7 @@ mod tests {
                 },
             ],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
-            n_outputs: 1,
+            target: Target::Binary,
             hidden: 0,
         }
     }

@@ -194,7 +194,7 @@ mod tests {
                 categories: vec!["a".into(), "b".into()],
             }],
             attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
-            n_outputs: 1,
+            target: crate::Target::Binary,
             hidden: 0,
         };
         let blocks = (0..n).step_by(BLOCK_ROWS).map(|first| {

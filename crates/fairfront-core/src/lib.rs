@@ -12,6 +12,7 @@
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
+//! - [`Target`]: what models predict, and the [`Unit`] of a number.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Message`]: words, settings and remedies, which each program renders with its own [`Wording`].
 //! - [`ExactSum`]: sums that do not depend on the order of the numbers.
@@ -31,7 +32,7 @@
 //!     numeric: vec!["income".into()],
 //!     categorical: Vec::new(),
 //!     attributes: vec![sex.clone()],
-//!     n_outputs: 1,
+//!     target: fairfront_core::Target::Binary,
 //!     hidden: 0,
 //! };
 //! let (incomes, labels) = (vec![1.0, 2.0, 4.0], vec![-1.0, 1.0, 1.0]);
@@ -74,6 +75,7 @@ mod random;
 mod small_groups;
 mod special;
 mod stop;
+mod target;
 mod text;
 mod threshold;
 
@@ -119,5 +121,6 @@ pub use special::{
     normal_quantile, wilson,
 };
 pub use stop::StopSignal;
+pub use target::{MOST_THRESHOLDS, Target, Unit};
 pub use text::{counted, grouped, hex, readable};
 pub use threshold::better_thresholds;

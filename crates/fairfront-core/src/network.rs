@@ -36,7 +36,7 @@ const EMBEDDED: f64 = 0.25;
 ///     numeric: vec!["age".into(), "hours".into()],
 ///     categorical: Vec::new(),
 ///     attributes: Vec::new(),
-///     n_outputs: 1,
+///     target: crate::Target::Binary,
 ///     hidden: 3,
 /// };
 /// // Six weights of hidden units, three of the output, and four biases.

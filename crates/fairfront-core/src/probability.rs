@@ -416,7 +416,7 @@ mod tests {
         let schema = Schema {
             numeric: vec!["z".into()],
             attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
-            n_outputs: 1,
+            target: crate::Target::Binary,
             ..Schema::default()
         };
         let mut random = Stream::new(1, Purpose::Synthetic, [7, 0]);

@@ -193,7 +193,7 @@ impl Encoding {
                 .iter()
                 .map(|r| r.attribute.clone())
                 .collect(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: self.hidden,
         }
     }

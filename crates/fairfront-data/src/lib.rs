@@ -27,7 +27,7 @@
 //! let inspection = Inspection::new(&prepared)?;
 //! assert!(inspection.proxies.get("sex").unwrap().auc.unwrap() > 0.7);
 //! let encoded = Encoded::new(&prepared)?;
-//! assert_eq!(encoded.part(Part::Train).schema().n_outputs, 1);
+//! assert_eq!(encoded.part(Part::Train).schema().target, fairfront_core::Target::Binary);
 //! # Ok::<(), fairfront_data::Error>(())
 //! ```
 

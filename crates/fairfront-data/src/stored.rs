@@ -59,12 +59,11 @@ impl StoredRows {
     /// Stores the rows of a data set, each with its split.
     pub fn from_dataset(data: &Dataset, parts: &[Part]) -> Result<Self, Error> {
         let schema = data.schema();
-        if parts.len() != data.n_rows() || schema.n_outputs != 1 {
+        if parts.len() != data.n_rows() {
             return Err(Error::BadRows(format!(
-                "{} splits for {} rows with {} labels each",
+                "{} splits for {} rows",
                 parts.len(),
-                data.n_rows(),
-                schema.n_outputs
+                data.n_rows()
             )));
         }
         let (offsets, null) = (schema.offsets(), schema.null_feature());
@@ -238,7 +237,7 @@ impl StoredRows {
             schema.categorical.len(),
             schema.attributes.len(),
         ];
-        if self.shape() != expected || schema.n_outputs != 1 {
+        if self.shape() != expected {
             return Err(Error::BadRows(format!(
                 "the rows have shape {:?}, but the schema has {expected:?} (numeric features, \
                  categorical columns, attributes)",

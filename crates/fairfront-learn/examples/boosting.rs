@@ -170,7 +170,7 @@ fn read(folder: &Path, shape: &Shape, rows: std::ops::Range<usize>) -> Result<Ta
             })
             .collect(),
         attributes: Vec::new(),
-        n_outputs: 1,
+        target: fairfront_core::Target::Binary,
         hidden: 0,
     };
     let offsets = schema.offsets();

@@ -329,7 +329,7 @@ mod tests {
                 categories: (0..CATEGORIES).map(|c| c.to_string()).collect(),
             }],
             attributes: Vec::new(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         }
     }

@@ -24,11 +24,7 @@ impl Folds {
         let mut strata = Vec::with_capacity(rows.n_rows());
         for block in rows.blocks() {
             for row in 0..block.n_rows() {
-                let labels = block.labels();
-                let labels = &labels[row * schema.n_outputs..][..schema.n_outputs];
-                let mut stratum = labels
-                    .iter()
-                    .fold(0_u64, |key, label| (key << 1) | u64::from(*label > 0.0));
+                let mut stratum = u64::from(block.labels()[row] > 0.0);
                 // Numbers in mixed radix; if they wrap, two strata may become one.
                 for (a, attribute) in schema.attributes.iter().enumerate() {
                     let n = attribute.groups.len() as u64;

@@ -418,7 +418,7 @@ mod tests {
             attributes: vec![fairfront_core::Attribute::new("sex", vec!["F".into()])],
             numeric: Vec::new(),
             categorical: Vec::new(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         }
     }

@@ -128,7 +128,7 @@ fn hidden_rows(network: Network, train: &Dataset, point: &[f64]) -> Result<Datas
         numeric: (1..=network.hidden).map(|unit| unit.to_string()).collect(),
         categorical: Vec::new(),
         attributes: train.schema().attributes.clone(),
-        n_outputs: 1,
+        target: fairfront_core::Target::Binary,
         hidden: 0,
     };
     let point = point.to_vec();

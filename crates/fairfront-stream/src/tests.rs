@@ -26,7 +26,7 @@ fn rows(numbers: std::ops::Range<usize>) -> StoredRows {
         numeric: vec!["number".into()],
         categorical: Vec::new(),
         attributes: Vec::new(),
-        n_outputs: 1,
+        target: fairfront_core::Target::Binary,
         hidden: 0,
     };
     let all: Vec<f64> = numbers.map(|n| n as f64).collect();
@@ -116,7 +116,7 @@ proptest! {
                 categories: (0..own + if grown { *new } else { 0 }).map(|l| l.to_string()).collect(),
             }).collect(),
             attributes: Vec::new(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         };
         let (old, new) = (schema(false), schema(true));

@@ -176,7 +176,7 @@ mod tests {
                 categories: named(&["x", "y", "z"]),
             }],
             attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
-            n_outputs: 1,
+            target: crate::Target::Binary,
             hidden: 0,
         };
         let mut random = Stream::new(1, Purpose::Synthetic, [3, 0]);

@@ -211,7 +211,7 @@ mod tests {
                 Attribute::new("sex", named(&["F", "M"])),
                 Attribute::new("race", named(&["A", "B", "C"])),
             ],
-            n_outputs: 1,
+            target: crate::Target::Binary,
             ..Schema::default()
         };
         let mut random = Stream::new(1, Purpose::Synthetic, [8, 0]);

@@ -180,7 +180,7 @@ mod tests {
             numeric: vec!["number".into()],
             categorical: vec![],
             attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
-            n_outputs: 1,
+            target: crate::Target::Binary,
             hidden: 0,
         };
         let mut order: Vec<usize> = (0..n).collect();

@@ -32,7 +32,7 @@ pub(crate) fn schema(n_groups: usize) -> Schema {
             },
         ],
         attributes: vec![Attribute::new("a", names("g", n_groups))],
-        n_outputs: 1,
+        target: fairfront_core::Target::Binary,
         hidden: 0,
     }
 }

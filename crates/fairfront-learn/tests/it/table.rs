@@ -31,7 +31,7 @@ impl Table {
             numeric: (0..self.numbers.len()).map(|i| format!("x{i}")).collect(),
             categorical: categorical.collect(),
             attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         };
         let offsets = schema.offsets();

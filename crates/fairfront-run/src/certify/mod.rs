@@ -82,7 +82,7 @@ impl Demand {
             numeric: Vec::new(),
             categorical: Vec::new(),
             attributes: attributes.collect(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         };
         for requirement in &self.requirements {

@@ -296,7 +296,7 @@ pub(crate) fn fair_problem_of(kinds: &[Condition]) -> FairProblem {
             categories: names("c", 3),
         }],
         attributes: vec![Attribute::new("a", names("g", 3))],
-        n_outputs: 1,
+        target: fairfront_core::Target::Binary,
         hidden: 0,
     };
     let block = |n: usize, random: &mut Stream| {

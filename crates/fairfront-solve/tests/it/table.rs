@@ -87,7 +87,7 @@ impl Table {
             numeric: (0..d).map(|i| format!("n{i}")).collect(),
             categorical: Vec::new(),
             attributes: self.attributes(),
-            n_outputs: 1,
+            target: fairfront_core::Target::Binary,
             hidden: 0,
         };
         let rows: Vec<usize> = (0..self.labels.len()).collect();

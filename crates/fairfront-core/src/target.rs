@@ -1,0 +1,116 @@
+//! The kind of a target: what labels are, and what scores predict.
+
+use serde::{Deserialize, Serialize};
+
+/// The largest number of thresholds of a [`Unit`].
+pub const MOST_THRESHOLDS: usize = 32;
+
+/// What models predict.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// One of two labels, +1 and −1; a score of at least 0 selects a row.
+    #[default]
+    Binary,
+    /// A number. Labels are standardized, and a score is a prediction in the same unit.
+    Number(Box<Unit>),
+}
+
+impl Target {
+    /// Whether it is binary.
+    pub fn is_binary(&self) -> bool {
+        matches!(self, Self::Binary)
+    }
+
+    /// The unit of a number.
+    pub fn unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Binary => None,
+            Self::Number(unit) => Some(unit),
+        }
+    }
+}
+
+/// How the numbers of a target become labels: label = (number − center) / scale, with the mean and the
+/// standard deviation of the training rows. Objectives and penalties then do not depend on the unit that
+/// the table happens to use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unit {
+    /// The mean of the training rows.
+    pub center: f64,
+    /// Their standard deviation, above 0.
+    pub scale: f64,
+    /// The smallest and the largest number of the training rows.
+    pub range: [f64; 2],
+    /// Labels at which distributions of predictions are compared: quantiles of the training rows, in
+    /// increasing order, at most [`MOST_THRESHOLDS`].
+    pub thresholds: Vec<f64>,
+}
+
+impl Unit {
+    /// The label of a number.
+    pub fn label(&self, number: f64) -> f64 {
+        (number - self.center) / self.scale
+    }
+
+    /// The number that a label or a score stands for.
+    pub fn number(&self, label: f64) -> f64 {
+        self.center + self.scale * label
+    }
+
+    /// Whether all fields are usable, as in data that this program wrote.
+    pub fn is_sound(&self) -> bool {
+        let finite = [self.center, self.scale, self.range[0], self.range[1]];
+        let increases = |pair: &[f64]| pair[0] < pair[1];
+        finite.iter().chain(&self.thresholds).all(|x| x.is_finite())
+            && self.scale > 0.0
+            && (1..=MOST_THRESHOLDS).contains(&self.thresholds.len())
+            && self.thresholds.windows(2).all(increases)
+    }
+
+    /// The thresholds for these labels, in increasing order: quantiles at (i + ½)/32, without
+    /// duplicates. At least one label is needed.
+    pub fn quantiles(sorted: &[f64]) -> Vec<f64> {
+        let n = sorted.len();
+        let at = |i: usize| sorted[((2 * i + 1) * n / (2 * MOST_THRESHOLDS)).min(n - 1)];
+        let mut thresholds: Vec<f64> = (0..MOST_THRESHOLDS).map(at).collect();
+        thresholds.dedup();
+        thresholds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_numbers_round_trip() {
+        let unit = Unit {
+            center: 5.0,
+            scale: 2.0,
+            range: [1.0, 9.0],
+            thresholds: vec![-1.0, 1.0],
+        };
+        assert_eq!((unit.label(9.0), unit.number(2.0)), (2.0, 9.0));
+        assert!(unit.is_sound());
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let scale = Unit {
+                scale: wrong,
+                ..unit.clone()
+            };
+            assert!(!scale.is_sound());
+        }
+        let thresholds = vec![1.0, 1.0];
+        assert!(!Unit { thresholds, ..unit }.is_sound());
+    }
+
+    #[test]
+    fn thresholds_are_quantiles() {
+        let sorted: Vec<f64> = (0..3_200).map(f64::from).collect();
+        let thresholds = Unit::quantiles(&sorted);
+        assert_eq!(thresholds.len(), MOST_THRESHOLDS);
+        assert_eq!((thresholds[0], thresholds[31]), (50.0, 3_150.0));
+        assert_eq!(Unit::quantiles(&[1.0, 1.0, 2.0]), [1.0, 2.0]);
+        assert_eq!(Unit::quantiles(&[3.0]), [3.0]);
+    }
+}
