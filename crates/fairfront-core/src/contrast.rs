@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Mean;
 use crate::special::{
     binomial_at_least, binomial_at_most, bisect, clopper_pearson_lower, clopper_pearson_upper,
-    normal_cdf,
+    normal_cdf, student_cdf,
 };
 
 /// Weighted successes among weighted trials, such as people selected in a group.
@@ -115,11 +116,34 @@ pub enum Contrast {
         /// The largest rate allowed.
         limit: f64,
     },
+    /// H: `m_a − m_b ≥ limit`, for means of numbers.
+    MeanDifference {
+        /// a.
+        a: Mean,
+        /// b.
+        b: Mean,
+        /// The largest difference allowed.
+        limit: f64,
+    },
+    /// H: `m ≤ limit`.
+    MeanAtLeast {
+        /// The mean.
+        mean: Mean,
+        /// The smallest mean allowed.
+        limit: f64,
+    },
+    /// H: `m ≥ limit`.
+    MeanAtMost {
+        /// The mean.
+        mean: Mean,
+        /// The largest mean allowed.
+        limit: f64,
+    },
 }
 
 impl Contrast {
-    /// The p-value: Farrington and Manning's score test for two cells, the binomial tail for one.
-    /// It is 1 if a cell has no trials.
+    /// The p-value: Farrington and Manning's score test for two cells, the binomial tail for one,
+    /// Welch's t test for means. It is 1 if a cell has no trials, or a mean fewer than two rows.
     pub fn p_value(&self) -> f64 {
         match *self {
             Self::Difference { a, b, limit } => difference(a.numbers(), b.numbers(), limit),
@@ -132,6 +156,9 @@ impl Contrast {
                 (_, 0.0) => 1.0,
                 (x, n) => binomial_at_most(x, n, limit.clamp(0.0, 1.0)),
             },
+            Self::MeanDifference { a, b, limit } => welch(a.value - b.value - limit, &[a, b]),
+            Self::MeanAtLeast { mean, limit } => welch(limit - mean.value, &[mean]),
+            Self::MeanAtMost { mean, limit } => welch(mean.value - limit, &[mean]),
         }
     }
 
@@ -145,16 +172,21 @@ impl Contrast {
             }
             Self::Ratio { a, b, limit } => exact(a, b, |of_a, of_b| of_a.0 >= limit * of_b.1),
             Self::AtLeast { .. } | Self::AtMost { .. } => self.p_value(),
+            // Without bounds on the numbers, no finite-sample test exists.
+            Self::MeanDifference { .. } | Self::MeanAtLeast { .. } | Self::MeanAtMost { .. } => 1.0,
         }
     }
 
-    /// The cells that are compared.
+    /// The cells that are compared; none for means.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let (first, second) = match *self {
-            Self::Difference { a, b, .. } | Self::Ratio { a, b, .. } => (a, Some(b)),
-            Self::AtLeast { cell, .. } | Self::AtMost { cell, .. } => (cell, None),
+            Self::Difference { a, b, .. } | Self::Ratio { a, b, .. } => (Some(a), Some(b)),
+            Self::AtLeast { cell, .. } | Self::AtMost { cell, .. } => (Some(cell), None),
+            Self::MeanDifference { .. } | Self::MeanAtLeast { .. } | Self::MeanAtMost { .. } => {
+                (None, None)
+            }
         };
-        std::iter::once(first).chain(second)
+        first.into_iter().chain(second)
     }
 }
 
@@ -166,6 +198,23 @@ fn tail(estimate: f64, variance: f64) -> f64 {
         false if estimate < 0.0 => 0.0,
         false => 1.0,
     }
+}
+
+/// Student's tail of an estimate that is a sum of independent means, with Welch and Satterthwaite's degrees
+/// of freedom.
+fn welch(estimate: f64, means: &[Mean]) -> f64 {
+    let variance: f64 = means.iter().map(|mean| mean.variance).sum();
+    if !variance.is_finite() {
+        return 1.0;
+    }
+    if variance <= 0.0 {
+        return tail(estimate, 0.0);
+    }
+    let terms = means
+        .iter()
+        .map(|m| m.variance * m.variance / (m.rows - 1.0));
+    let freedom = variance * variance / terms.sum::<f64>();
+    student_cdf(estimate / variance.sqrt(), freedom)
 }
 
 /// H: `p_a − p_b ≥ ε`.
@@ -360,6 +409,51 @@ mod tests {
                 assert!(rejected <= level + 1e-12, "{p_b} {level} {rejected}");
             }
         }
+    }
+
+    /// The expected p-value is an integral of the density of Student's t.
+    #[test]
+    fn means_are_compared_by_welchs_test() {
+        let mean = |values: &[f64]| {
+            let n = values.len() as f64;
+            let value = values.iter().sum::<f64>() / n;
+            let squares: f64 = values.iter().map(|v| (v - value).powi(2)).sum();
+            Mean {
+                value,
+                variance: squares / (n - 1.0) / n,
+                rows: n,
+            }
+        };
+        let a = mean(&[1.0, 2.5, 3.0, 4.5, 2.0]);
+        let b = mean(&[2.0, 5.0, 4.0, 8.0]);
+        let p = |limit| Contrast::MeanDifference { a, b, limit }.p_value();
+        // t = −1.560801 with 4.276855 degrees of freedom.
+        assert!((p(0.0) - 0.094_508_136_87).abs() < 1e-9, "{}", p(0.0));
+        assert!(p(1.0) < p(0.0) && p(-3.0) > 0.5);
+        let at_most = Contrast::MeanAtMost {
+            mean: a,
+            limit: 4.0,
+        };
+        let at_least = Contrast::MeanAtLeast {
+            mean: a,
+            limit: 4.0,
+        };
+        assert!((at_most.p_value() + at_least.p_value() - 1.0).abs() < 1e-12);
+        let few = Mean {
+            variance: f64::INFINITY,
+            ..a
+        };
+        assert_eq!(
+            Contrast::MeanDifference {
+                a: few,
+                b,
+                limit: 9.0
+            }
+            .p_value(),
+            1.0
+        );
+        assert_eq!(at_most.exact_p_value(), 1.0);
+        assert_eq!(at_most.cells().count(), 0);
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub(crate) trait Real:
     fn abs(self) -> Self;
     /// The larger of two numbers.
     fn max(self, other: Self) -> Self;
+    /// Its square root.
+    fn sqrt(self) -> Self;
     /// e^(−a) for a ≥ 0, to about one unit in the last place. Arguments above 708 (87 in single
     /// precision) count as that limit, where e^(−a) is close to the smallest normal number.
     fn exp_minus(self) -> Self;
@@ -123,6 +125,11 @@ impl Real for f64 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         self.max(other)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self::sqrt(self)
     }
 
     #[inline(always)]
@@ -199,6 +206,11 @@ impl Real for f32 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         self.max(other)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self::sqrt(self)
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@
 //! - [`measure`]: measures of models, such as accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that improve the measures.
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
-//! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
+//! - [`Contrast`], [`Cell`] and [`Mean`]: tests of requirements on rates and means.
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
 //! - [`Target`]: what models predict, and the [`Unit`] of a number.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
@@ -67,6 +67,7 @@ mod measure;
 mod message;
 pub mod meter;
 mod network;
+mod number_tally;
 mod objective;
 mod predictor;
 mod probability;
@@ -97,15 +98,16 @@ pub use error::Error;
 pub use exact::ExactSum;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
-pub use measure::{Confusion, Costs, Measure, Measures, measure};
+pub use measure::{Confusion, Costs, Measure, Measures, NumberMeasures, NumberSums, measure};
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
 };
 pub use network::{MOST_HIDDEN, Network};
+pub use number_tally::{Mean, NumberTallies, Quantity};
 pub use objective::{
-    Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, Means, MutualInformation,
-    Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,
-    Temperature,
+    Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
+    MeanDifference, Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity,
+    Residual, ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
@@ -118,7 +120,7 @@ pub use random::{Purpose, Stream};
 pub use small_groups::SmallGroups;
 pub use special::{
     binomial_at_least, binomial_at_most, clopper_pearson_lower, clopper_pearson_upper, normal_cdf,
-    normal_quantile, wilson,
+    normal_quantile, student_cdf, wilson,
 };
 pub use stop::StopSignal;
 pub use target::{MOST_THRESHOLDS, Target, Unit};

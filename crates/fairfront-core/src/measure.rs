@@ -1,7 +1,10 @@
+mod number;
+
 use std::borrow::Cow;
 
+pub use self::number::{NumberMeasures, NumberSums};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
-use crate::objective::Output;
+use crate::objective::{Distance, Output};
 use crate::predictor::Predictor;
 use crate::probability::Probabilities;
 use crate::{Attribute, Error, Points, Schema, SmallGroups};
@@ -98,6 +101,9 @@ pub struct Measures {
     pub small: Vec<SmallGroups>,
     /// Measures of the calibrated probabilities, if requested.
     pub probabilities: Option<Probabilities>,
+    /// Measures of predicted numbers, if the target is a number. There are no decisions then, and all
+    /// counts of decisions are 0.
+    pub numbers: Option<NumberMeasures>,
 }
 
 /// The costs of wrong decisions in an error rate.
@@ -185,6 +191,36 @@ pub enum Measure {
         /// Position of the attribute in the schema.
         attribute: usize,
     },
+    /// The root mean squared error of predicted numbers.
+    Rmse,
+    /// The mean absolute error of predicted numbers.
+    Mae,
+    /// Largest minus smallest mean prediction over the groups of an attribute.
+    MeanDifference {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+    /// The distance between the distributions of predicted numbers.
+    DistributionDifference {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+        /// The distance.
+        distance: Distance,
+    },
+    /// Largest minus smallest root mean squared (or mean absolute) error.
+    LossDifference {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+        /// Whether errors are absolute.
+        absolute: bool,
+    },
+    /// The largest root mean squared (or mean absolute) error of any group.
+    WorstGroupLoss {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+        /// Whether errors are absolute.
+        absolute: bool,
+    },
 }
 
 impl Measure {
@@ -203,6 +239,30 @@ impl Measure {
             Self::FalsePositiveRate { attribute } => ("false_positive_rate_difference", attribute),
             Self::EqualizedOdds { attribute } => ("equalized_odds_difference", attribute),
             Self::MutualInformation { attribute } => ("mutual_information", attribute),
+            Self::Rmse => return "rmse".into(),
+            Self::Mae => return "mae".into(),
+            Self::MeanDifference { attribute } => ("mean_difference", attribute),
+            Self::DistributionDifference {
+                attribute,
+                distance,
+            } => match distance {
+                Distance::Largest => ("distribution_difference", attribute),
+                Distance::Mean => ("mean_distribution_difference", attribute),
+            },
+            Self::LossDifference {
+                attribute,
+                absolute,
+            } => match absolute {
+                false => ("rmse_difference", attribute),
+                true => ("mae_difference", attribute),
+            },
+            Self::WorstGroupLoss {
+                attribute,
+                absolute,
+            } => match absolute {
+                false => ("worst_group_rmse", attribute),
+                true => ("worst_group_mae", attribute),
+            },
         };
         format!("{name}({})", schema.attributes[attribute].name)
     }
@@ -224,7 +284,42 @@ impl Measure {
             }
             Self::EqualizedOdds { attribute } => measures.equalized_odds_difference(attribute),
             Self::MutualInformation { attribute } => measures.mutual_information(attribute),
+            Self::Rmse => {
+                let numbers = measures.numbers.as_ref()?;
+                numbers.rmse(&numbers.overall)
+            }
+            Self::Mae => {
+                let numbers = measures.numbers.as_ref()?;
+                numbers.mae(&numbers.overall)
+            }
+            Self::MeanDifference { attribute } => measures.mean_difference(attribute),
+            Self::DistributionDifference {
+                attribute,
+                distance,
+            } => measures.distribution_difference(attribute, distance),
+            Self::LossDifference {
+                attribute,
+                absolute,
+            } => measures.loss_difference(attribute, absolute),
+            Self::WorstGroupLoss {
+                attribute,
+                absolute,
+            } => measures.worst_group_loss(attribute, absolute),
         }
+    }
+
+    /// Whether it depends only on decisions of models with a binary target, so that moved thresholds can
+    /// improve it.
+    pub fn is_of_decisions(self) -> bool {
+        matches!(
+            self,
+            Self::ErrorRate(_)
+                | Self::DemographicParity { .. }
+                | Self::EqualOpportunity { .. }
+                | Self::FalsePositiveRate { .. }
+                | Self::EqualizedOdds { .. }
+                | Self::MutualInformation { .. }
+        )
     }
 }
 
@@ -253,6 +348,7 @@ impl Measures {
                 .collect(),
             small: attributes.iter().map(|a| a.small.clone()).collect(),
             probabilities: None,
+            numbers: None,
         }
     }
 
@@ -345,11 +441,18 @@ impl Measures {
             small: self.small.clone(),
             // An area under the curve is not a sum over rows.
             probabilities: None,
+            numbers: match (&self.numbers, &other.numbers) {
+                (Some(own), Some(other)) => Some(own.with(other)),
+                (own, other) => own.clone().or_else(|| other.clone()),
+            },
         }
     }
 
     /// The canonical names of all measures, in the order of [`Measures::values`].
     pub fn names(schema: &Schema) -> Vec<String> {
+        if schema.target.unit().is_some() {
+            return Self::number_names(schema);
+        }
         let overall = [
             "accuracy",
             "log_loss",
@@ -397,6 +500,9 @@ impl Measures {
     /// All measures; `None` for those that are undefined on these rows. The log loss is that of the
     /// calibrated probabilities, if these were requested.
     pub fn values(&self) -> Vec<Option<f64>> {
+        if let Some(numbers) = &self.numbers {
+            return self.number_values(numbers);
+        }
         let probabilities = self.probabilities.as_ref();
         let quality = probabilities.map(|p| p.overall).unwrap_or_default();
         let mut values = vec![
@@ -449,6 +555,9 @@ pub fn measure(
     points: &Points,
 ) -> Result<Vec<Measures>, Error> {
     let schema = rows.schema();
+    if schema.target.unit().is_some() {
+        return number::measure_numbers(predictor, rows, points);
+    }
     let attributes = schema.attributes.len();
     let decisions = |attribute: Option<usize>| Statistics::ByCell {
         output: Output::Step,
@@ -501,6 +610,7 @@ pub fn measure(
             groups: groups.collect(),
             small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
             probabilities: None,
+            numbers: None,
         }
     };
     Ok(sums.chunks_exact(per_point).map(of_point).collect())

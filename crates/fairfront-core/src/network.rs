@@ -36,7 +36,7 @@ const EMBEDDED: f64 = 0.25;
 ///     numeric: vec!["age".into(), "hours".into()],
 ///     categorical: Vec::new(),
 ///     attributes: Vec::new(),
-///     target: crate::Target::Binary,
+///     target: fairfront_core::Target::Binary,
 ///     hidden: 3,
 /// };
 /// // Six weights of hidden units, three of the output, and four biases.

@@ -68,6 +68,9 @@ pub fn measure_calibrated(
     calibrations: &[Calibration],
 ) -> Result<Vec<Measures>, Error> {
     let mut measures = measure(predictor, rows, points)?;
+    if !rows.schema().target.is_binary() {
+        return Ok(measures);
+    }
     let probabilities = match rows.n_rows() > MOST_SORTED {
         true => binned(predictor, rows, points, calibrations)?,
         false => {

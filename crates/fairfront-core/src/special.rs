@@ -40,6 +40,20 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 { z } else { -z }
 }
 
+/// P(T ≤ t) for Student's t with this many degrees of freedom, which need not be a whole number.
+///
+/// ```
+/// use fairfront_core::student_cdf;
+/// assert!((student_cdf(2.0, 5.0) - 0.949_030_260_585_07).abs() < 1e-12);
+/// ```
+pub fn student_cdf(t: f64, freedom: f64) -> f64 {
+    if !freedom.is_finite() || t.is_infinite() {
+        return normal_cdf(t);
+    }
+    let tail = 0.5 * beta_share(freedom / (freedom + t * t), 0.5 * freedom, 0.5);
+    if t > 0.0 { 1.0 - tail } else { tail }
+}
+
 /// Iₓ(a, b), the regularized incomplete beta function, for a, b ≥ 0.
 pub(crate) fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || b <= 0.0 {

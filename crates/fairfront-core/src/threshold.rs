@@ -23,7 +23,7 @@ pub fn better_thresholds(
 ) -> Result<Points, Error> {
     let n = points.n_params();
     let mut better = Points::new(n);
-    let decisions_say_all = !measures.contains(&Measure::LogLoss);
+    let decisions_say_all = measures.iter().all(|measure| measure.is_of_decisions());
     let Some(intercept) = predictor
         .intercept(rows.schema())
         .filter(|_| decisions_say_all)

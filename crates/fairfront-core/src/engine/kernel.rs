@@ -10,6 +10,7 @@
 
 use super::cell::NOWHERE;
 use crate::lanes::{Real, sigmoid_minus, softplus_minus, vectorized};
+use crate::objective::Residual;
 use crate::predictor::Rows;
 
 /// Number of rows whose scores for a single point are summed side by side.
@@ -182,6 +183,86 @@ vectorized! {
     }
 }
 
+/// Value and slope of a function of the residual.
+#[inline(always)]
+fn residual_at<T: Real>(of: Residual, r: T) -> (T, T) {
+    let smooth = |mu: f64| {
+        let mu = T::of(mu);
+        let root = (r * r + mu * mu).sqrt();
+        let slope = if root > T::ZERO { r / root } else { T::ZERO };
+        (root - mu, slope)
+    };
+    match of {
+        Residual::Plain => (r, T::ONE),
+        Residual::Squared => (r * r, r + r),
+        Residual::Absolute { mu } => smooth(mu),
+        Residual::Quantile { q, mu } => {
+            let (value, slope) = smooth(mu);
+            let (half, tilt) = (T::of(0.5), T::of(q - 0.5));
+            (half * value - tilt * r, half * slope - tilt)
+        }
+    }
+}
+
+vectorized! {
+    pub(super) fn residuals<const W: usize, T: Real>(
+        of: Residual,
+        labels: &[f64],
+        scores: &[[T; W]],
+        out: &mut [[T; W]],
+    ) {
+        for ((y, score), out) in labels.iter().zip(scores).zip(out) {
+            let y = T::of(*y);
+            for p in 0..W {
+                out[p] = residual_at(of, score[p] - y).0;
+            }
+        }
+    }
+}
+
+vectorized! {
+    pub(super) fn add_by_residual<const W: usize, T: Real>(
+        of: Residual,
+        labels: &[f64],
+        scores: &[[T; W]],
+        by_output: &[[T; W]],
+        by_score: &mut [[T; W]],
+    ) {
+        for (((y, score), slope), out) in labels.iter().zip(scores).zip(by_output).zip(by_score) {
+            let y = T::of(*y);
+            for p in 0..W {
+                out[p] += residual_at(of, score[p] - y).1 * slope[p];
+            }
+        }
+    }
+}
+
+vectorized! {
+    /// σ((t − φ)/τ), or the step at t without τ.
+    pub(super) fn at_most<const W: usize, T: Real>(
+        scores: &[[T; W]],
+        threshold: f64,
+        tau: f64,
+        out: &mut [[T; W]],
+    ) {
+        let t = T::of(threshold);
+        if tau > 0.0 {
+            let factor = T::of(1.0 / tau);
+            for (score, out) in scores.iter().zip(out) {
+                for p in 0..W {
+                    out[p] = sigmoid_minus(factor * (score[p] - t));
+                }
+            }
+            return;
+        }
+        for (score, out) in scores.iter().zip(out) {
+            for p in 0..W {
+                out[p] = if score[p] <= t { T::ONE } else { T::ZERO };
+            }
+        }
+    }
+}
+
 /// smooth-min(0, s): s below −μ, 0 above μ, a parabola in between.
 #[inline(always)]
 fn smooth_min<T: Real>(s: T, mu: T) -> T {
@@ -334,6 +415,20 @@ vectorized! {
                 out[p] += scale * slope[p] * sigmoid_minus(y * score[p]);
             }
         }
+    }
+}
+
+/// w · s, w · s′ and w · s″ of a function of the residual of each row, for one point.
+pub(super) fn expand_residuals(
+    of: Residual,
+    labels: &[f64],
+    weights: &[f64],
+    scores: &[[f64; 1]],
+    [values, slopes, curvatures]: [&mut [f64]; 3],
+) {
+    for i in 0..labels.len() {
+        let expanded = of.at(scores[i][0] - labels[i]);
+        [values[i], slopes[i], curvatures[i]] = expanded.map(|number| weights[i] * number);
     }
 }
 

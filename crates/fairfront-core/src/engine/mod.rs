@@ -58,7 +58,8 @@ pub trait Engine: Send + Sync {
 #[derive(Clone, Copy, serde::Serialize, serde::Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub enum Statistics<'a> {
-    /// The output of each row, summed by cell. Every engine can compute this.
+    /// The output of each row, summed by cell; all cells of the first value of a row come first. Every
+    /// engine can compute this.
     ByCell {
         /// The function of the score.
         output: Output,
@@ -74,7 +75,7 @@ impl Statistics<'_> {
     /// Number of sums.
     pub fn n_sums(&self, schema: &Schema) -> usize {
         match self {
-            Self::ByCell { cells, .. } => cells.n_sums(schema),
+            Self::ByCell { output, cells } => output.width(schema) * cells.n_sums(schema),
             Self::Own(own) => own.n_means(),
         }
     }

@@ -9,6 +9,7 @@ use super::host::sum_of_blocks;
 use super::{Cells, Labels, Sample, Statistics, joint, score_bin};
 use crate::calibrate::Calibration;
 use crate::lanes::LANES;
+use crate::objective::Output;
 use crate::predictor::{Columns, Predictor};
 use crate::{Error, Network, Points, RowBlock, Schema};
 
@@ -94,13 +95,15 @@ pub enum Wanted<'a> {
         /// The cells of the statistic.
         cells: Cells,
     },
-    /// At each point, for a linear map, the sum of the losses of all rows
-    /// ([`Output::Loss`](crate::Output::Loss)), its gradient and its second derivatives. The layout
+    /// At each point, for a linear map, the sum of an output over all rows, its gradient and its second
+    /// derivatives. The output is [`Output::Loss`] or [`Output::Residual`]. The layout
     /// is the value, one number per parameter, then the diagonal or a matrix, row by row. In the
     /// matrix, the number of each pair of parameters is in one of its two places.
     Curvature {
         /// The requested second derivatives.
         form: Form,
+        /// The output.
+        output: Output,
     },
     /// Number of rows by label (positive first) and group of an attribute, then their weights.
     /// Without an attribute, all rows are one group.

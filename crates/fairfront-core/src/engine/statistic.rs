@@ -38,15 +38,31 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             self.found.resize(TILE_ROWS, [T::ZERO; W]);
             let out = &mut self.found[..n];
             match output {
-                Output::Score => {}
+                // Scores need no work; `find_at_most` computes one value per threshold.
+                Output::Score | Output::AtMost { .. } => {}
                 Output::Decision { tau } => kernel::decisions(scores, -1.0 / tau, out),
                 Output::Loss => kernel::losses(rows.labels(), scores, out),
                 Output::Shortfall { mu, sign } => kernel::shortfalls(scores, sign, mu, out),
                 Output::Step => kernel::steps(scores, out),
+                Output::Residual(of) => kernel::residuals(of, rows.labels(), scores, out),
+                Output::Moment(of) => {
+                    for ((out, y), score) in out.iter_mut().zip(rows.labels()).zip(scores) {
+                        *out = score.map(|score| T::of(of.of(*y, score.wide())));
+                    }
+                }
             }
             self.of = Some(output);
         }
         &self.found[..n]
+    }
+
+    /// The values of [`Output::AtMost`] at one threshold.
+    fn find_at_most(&mut self, threshold: f64, tau: f64, scores: &[[T; W]]) -> &[[T; W]] {
+        self.of = None;
+        self.found.resize(TILE_ROWS, [T::ZERO; W]);
+        let out = &mut self.found[..scores.len()];
+        kernel::at_most(scores, threshold, tau, out);
+        out
     }
 }
 
@@ -88,12 +104,19 @@ pub(super) struct CellSums {
     pub(super) output: Output,
     pub(super) cells: Cells,
     pub(super) n_groups: usize,
+    /// The thresholds of [`Output::AtMost`]; empty for other outputs.
+    pub(super) thresholds: Vec<f64>,
 }
 
 impl CellSums {
     /// Whether these are losses of all rows in one sum, for which there is a faster computation.
     fn are_all_losses(&self) -> bool {
         self.output == Output::Loss && self.cells == Cells::ALL
+    }
+
+    /// Number of sums per value of a row.
+    fn n_cells(&self) -> usize {
+        self.cells.labels.wanted().len() * self.n_groups
     }
 }
 
@@ -106,7 +129,10 @@ fn equal_weight(rows: &Rows) -> Option<f64> {
 
 impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
     fn n_sums(&self) -> usize {
-        self.cells.labels.wanted().len() * self.n_groups
+        match self.output {
+            Output::AtMost { .. } => self.n_cells() * self.thresholds.len(),
+            _ => self.n_cells(),
+        }
     }
 
     fn n_weights(&self) -> usize {
@@ -134,8 +160,16 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             }
             return Ok(());
         }
-        let outputs = outputs.find(self.output, rows, scores);
         let cells = self.cells.of(rows, self.n_groups);
+        if let Output::AtMost { tau } = self.output {
+            let of_thresholds = sums.chunks_exact_mut(self.n_cells());
+            for (threshold, sums) in self.thresholds.iter().zip(of_thresholds) {
+                let outputs = outputs.find_at_most(*threshold, tau, scores);
+                kernel::add_by_cell(&cells[..rows.len()], rows.weights(), outputs, sums);
+            }
+            return Ok(());
+        }
+        let outputs = outputs.find(self.output, rows, scores);
         kernel::add_by_cell(&cells, rows.weights(), outputs, sums);
         Ok(())
     }
@@ -159,6 +193,24 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             kernel::add_from_cell(&cells, rows.weights(), slopes, by_score);
             return Ok(());
         }
+        if let Output::AtMost { tau } = self.output {
+            if tau == 0.0 {
+                return Ok(());
+            }
+            let of_thresholds = slopes.chunks_exact(self.n_cells());
+            for (threshold, slopes) in self.thresholds.iter().zip(of_thresholds) {
+                outputs.find_at_most(*threshold, tau, scores);
+                let Outputs {
+                    found, by_output, ..
+                } = outputs;
+                by_output.resize(TILE_ROWS, [T::ZERO; W]);
+                let by_output = &mut by_output[..n];
+                by_output.fill([T::ZERO; W]);
+                kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);
+                kernel::add_by_decision(&found[..n], -1.0 / tau, by_output, by_score);
+            }
+            return Ok(());
+        }
         if let Output::Decision { .. } = self.output {
             outputs.find(self.output, rows, scores);
         }
@@ -167,7 +219,10 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
         by_output.fill([T::ZERO; W]);
         kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);
         match self.output {
-            Output::Score | Output::Step => {}
+            Output::Score | Output::Step | Output::AtMost { .. } | Output::Moment(_) => {}
+            Output::Residual(of) => {
+                kernel::add_by_residual(of, rows.labels(), scores, by_output, by_score);
+            }
             Output::Decision { tau } => {
                 kernel::add_by_decision(&outputs.found[..n], 1.0 / tau, by_output, by_score);
             }

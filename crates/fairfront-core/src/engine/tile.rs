@@ -35,7 +35,7 @@ pub(super) fn part(
         once,
     };
     match &pass.wanted {
-        Wanted::Curvature { form } => Ok(work.curvature(*form)),
+        Wanted::Curvature { form, output } => Ok(work.curvature(*form, *output)),
         Wanted::Sizes => Ok(work.sizes()),
         Wanted::Expansion { at, targets } => Ok(work.expansion(&at[points.clone()], *targets)),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
@@ -118,6 +118,10 @@ impl Work<'_, '_> {
             output,
             cells,
             n_groups: cells.n_groups(self.schema),
+            thresholds: match (output, self.schema.target.unit()) {
+                (Output::AtMost { .. }, Some(unit)) => unit.thresholds.clone(),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -249,8 +253,8 @@ impl Work<'_, '_> {
         Ok(result)
     }
 
-    /// Value, gradient and second derivatives of the losses, for linear maps.
-    fn curvature(&self, form: Form) -> Vec<f64> {
+    /// Value, gradient and second derivatives of losses or functions of residuals, for linear maps.
+    fn curvature(&self, form: Form, output: Output) -> Vec<f64> {
         let n = self.pass.map.n_params(self.schema);
         let mut result = Vec::new();
         for point in self.points.clone() {
@@ -278,14 +282,17 @@ impl Work<'_, '_> {
                         }
                     }
                 }
-                kernel::expand_losses(
-                    tile.labels(),
-                    tile.weights(),
-                    &scores[..rows],
-                    &mut losses[..rows],
-                    &mut slope[..rows],
-                    &mut curvature[..rows],
-                );
+                let (labels, weights) = (tile.labels(), tile.weights());
+                let scores = &scores[..rows];
+                let [values, slopes, curvatures] =
+                    [&mut losses, &mut slope, &mut curvature].map(|of| &mut of[..rows]);
+                match output {
+                    Output::Residual(of) => {
+                        let out = [values, slopes, curvatures];
+                        kernel::expand_residuals(of, labels, weights, scores, out);
+                    }
+                    _ => kernel::expand_losses(labels, weights, scores, values, slopes, curvatures),
+                }
                 sums.value += losses[..rows].iter().sum::<f64>();
                 for row in 0..rows {
                     let (slope, curvature) = (slope[row], curvature[row]);

@@ -3,7 +3,7 @@
 use super::{FairProblem, Prepared};
 use crate::Error;
 use crate::engine::{Cells, Labels, Over, Statistics, Wanted};
-use crate::objective::Output;
+use crate::objective::{Moment, Output, Residual};
 use crate::problem::{Bounds, Points};
 
 impl FairProblem {
@@ -15,46 +15,80 @@ impl FairProblem {
         let Some(prepared) = self.objectives.first() else {
             return Ok(None);
         };
-        let objective = prepared.objective.as_ref();
-        if self.predictor.as_linear().is_none()
-            || !is_mean_loss(prepared)?
-            || level.is_nan()
-            || level < 0.0
-        {
+        if self.predictor.as_linear().is_none() || level.is_nan() || level < 0.0 {
             return Ok(None);
         }
+        let Some(loss) = mean_loss(prepared)? else {
+            return Ok(None);
+        };
         let n = self.n_params;
-        let lambda = objective.penalty();
+        let lambda = prepared.objective.penalty();
         let largest = match lambda > 0.0 {
             true => (2.0 * level / lambda).sqrt(),
             false => f64::INFINITY,
         };
-        let mut intercept = 0.0_f64;
+        let total = prepared.weights.total;
         let sides = self.label_means()?;
-        for side in &sides {
-            let share = side.weight / prepared.weights.total;
-            // log(e^s − 1) ≤ s.
-            let score = level / share;
-            intercept = intercept.max(score + largest * side.norm);
-        }
+        let mean_size = sides
+            .iter()
+            .map(|side| side.weight * side.size)
+            .sum::<f64>()
+            / total;
+        let (intercept, coupling) = match loss {
+            Output::Residual(of) => {
+                // E|φ − y| ≥ |φ̄ − ȳ|, and the loss grows at least linearly, or as a square.
+                let (factor, offset) = of.growth().unwrap_or((1.0, 0.0));
+                let score = match of {
+                    Residual::Squared => level.sqrt(),
+                    _ => (level + offset) / factor,
+                };
+                let norm = sides
+                    .iter()
+                    .map(|side| side.weight * side.norm)
+                    .sum::<f64>()
+                    / total;
+                let intercept = score + self.mean_label()?.abs() + largest * norm;
+                // ∂²/∂b∂c is E[2z], and squares have no third derivatives.
+                (
+                    intercept,
+                    (of == Residual::Squared).then_some(2.0 * mean_size),
+                )
+            }
+            _ => {
+                let mut intercept = 0.0_f64;
+                for side in &sides {
+                    // log(e^s − 1) ≤ s.
+                    let score = level * total / side.weight;
+                    intercept = intercept.max(score + largest * side.norm);
+                }
+                // ∂²/∂b∂c is E[σ′z], and σ′ ≤ 1/4; |σ″| ≤ σ′ limits how fast curvatures change.
+                (intercept, Some(0.25 * mean_size))
+            }
+        };
         let penalized = self.predictor.penalized(self.engine.schema());
         let of = |i: usize, inside: f64, outside: f64| match penalized.contains(&i) {
             true => inside,
             false => outside,
         };
-        let mean_size = sides
-            .iter()
-            .map(|side| side.weight * side.size)
-            .sum::<f64>();
         Ok(Some(Bounds {
-            // ∂²/∂b∂c is E[σ′z], and σ′ ≤ 1/4; |σ″| ≤ σ′ limits how fast curvatures change.
-            coupling: Some(0.25 * mean_size / prepared.weights.total),
+            coupling,
             modulus: (0..n).map(|i| of(i, lambda, 0.0)).collect(),
             radius: (0..n).map(|i| of(i, largest, intercept)).collect(),
         }))
     }
 
-    /// Means over the rows with label +1, and over those with label −1.
+    /// The mean of the labels.
+    fn mean_label(&self) -> Result<f64, Error> {
+        let labels = Statistics::ByCell {
+            output: Output::Moment(Moment::Label),
+            cells: Cells::ALL,
+        };
+        let zero = Points::from_vec(self.n_params, vec![0.0; self.n_params]);
+        let sums = self.sums_of(self.engine.as_ref(), &[labels], &zero, Over::All)?;
+        Ok(sums.values[0] / sums.weights[0].total)
+    }
+
+    /// Means over the rows with a label above 0, and over the others.
     fn label_means(&self) -> Result<[LabelMean; 2], Error> {
         if let Some(known) = self.label_means.get() {
             return Ok(*known);
@@ -93,15 +127,12 @@ impl FairProblem {
     }
 }
 
-/// Whether an objective is the mean log loss of all rows, plus its penalty.
-fn is_mean_loss(prepared: &Prepared) -> Result<bool, Error> {
-    let Statistics::ByCell { output, cells } = prepared.objective.statistics() else {
-        return Ok(false);
+/// The loss whose mean over all rows an objective is, apart from its penalty.
+fn mean_loss(prepared: &Prepared) -> Result<Option<Output>, Error> {
+    let Some(output) = prepared.summed_loss() else {
+        return Ok(None);
     };
-    if output != Output::Loss || cells != Cells::ALL || !prepared.objective.is_affine() {
-        return Ok(false);
-    }
-    Ok(prepared.affine()? == (0.0, vec![1.0]))
+    Ok((prepared.affine()? == (0.0, vec![1.0])).then_some(output))
 }
 
 /// Means over the rows with one label.

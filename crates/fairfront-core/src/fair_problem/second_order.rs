@@ -13,17 +13,27 @@ struct Expansion {
     second: Vec<f64>,
 }
 
+impl Prepared {
+    /// The output that the objective sums over all rows, if it is a loss with second derivatives.
+    pub(super) fn summed_loss(&self) -> Option<Output> {
+        let Statistics::ByCell { output, cells } = self.objective.statistics() else {
+            return None;
+        };
+        let is_loss = match output {
+            Output::Loss => true,
+            Output::Residual(of) => of.growth().is_some(),
+            _ => false,
+        };
+        (cells == Cells::ALL && is_loss && self.objective.is_affine()).then_some(output)
+    }
+}
+
 impl FairProblem {
     /// Whether the second derivatives of the first objective are known: the predictor is linear, and the
-    /// objective is a multiple of the mean log loss of all rows.
+    /// objective is a multiple of the mean log loss of all rows, or of a function of their residuals.
     pub(super) fn is_expandable(&self) -> bool {
-        let is_sum = |prepared: &Prepared| {
-            let Statistics::ByCell { output, cells } = prepared.objective.statistics() else {
-                return false;
-            };
-            cells == Cells::ALL && output == Output::Loss && prepared.objective.is_affine()
-        };
-        self.predictor.as_linear().is_some() && self.objectives.first().is_some_and(is_sum)
+        let loss = self.objectives.first().and_then(Prepared::summed_loss);
+        self.predictor.as_linear().is_some() && loss.is_some()
     }
 
     /// Value, gradient and second derivatives of the first objective at a point, without its penalty, in one
@@ -32,9 +42,12 @@ impl FairProblem {
         let Some(prepared) = self.objectives.first().filter(|_| self.is_expandable()) else {
             return Ok(None);
         };
+        let Some(output) = prepared.summed_loss() else {
+            return Ok(None);
+        };
         let n = self.n_params;
         let points = Points::from_vec(n, point.to_vec());
-        let pass = self.pass(&points, Wanted::Curvature { form });
+        let pass = self.pass(&points, Wanted::Curvature { form, output });
         let mut sums = self.engine.sum(&pass)?;
         let (offset, slope) = prepared.affine()?;
         let factor = slope[0] / prepared.weights.total;

@@ -114,7 +114,16 @@ impl ByGroup {
     /// The groups' means under a condition.
     pub(super) fn of_condition(&self, condition: usize, means: &Means<'_>) -> GroupMeans {
         let label = self.conditions[condition].label();
-        let first = condition * self.n_groups;
+        self.of_cells(condition * self.n_groups, label, means)
+    }
+
+    /// The groups' means in the cells from `first` on, over rows with this label or with any.
+    pub(super) fn of_cells(
+        &self,
+        first: usize,
+        label: Option<f64>,
+        means: &Means<'_>,
+    ) -> GroupMeans {
         let small = self.small.with_label(label);
         let groups = (0..self.n_groups).filter(|group| !small.contains(&(*group as u32)));
         let present: Vec<(usize, f64)> = groups

@@ -46,6 +46,8 @@ pub struct Covariance {
     pub center: Center,
     /// The smooth maximum.
     pub smooth_max: SmoothMax,
+    /// Whether scores are predictions of a number, not of a decision.
+    pub of_number: bool,
 }
 
 impl Covariance {
@@ -60,6 +62,7 @@ impl Covariance {
             mu: 1e-5,
             center: Center::default(),
             smooth_max: SmoothMax::default(),
+            of_number: false,
         }
     }
 
@@ -176,6 +179,7 @@ impl Objective for Covariance {
     fn measure(&self) -> Option<Measure> {
         let attribute = self.attribute;
         Some(match self.given {
+            Condition::All if self.of_number => Measure::MeanDifference { attribute },
             Condition::All => Measure::DemographicParity { attribute },
             Condition::Positive => Measure::EqualOpportunity { attribute },
             Condition::Negative => Measure::FalsePositiveRate { attribute },

@@ -1,7 +1,9 @@
 use super::by_group::{ByGroup, Condition};
-use super::smooth::log_mean_exp;
-use super::{Means, Objective, Output};
+use super::residual_loss::residual_setting;
+use super::smooth::{log_mean_exp, smooth_range};
+use super::{Means, Objective, Output, Residual};
 use crate::engine::Statistics;
+use crate::measure::Measure;
 use crate::{Attribute, Error};
 
 /// The function of the groups' losses.
@@ -22,12 +24,19 @@ pub enum Risk {
         /// Its sharpness.
         beta: f64,
     },
+    /// The smooth maximum minus the smooth minimum: `loss_difference`.
+    Range {
+        /// The sharpness of both.
+        beta: f64,
+    },
 }
 
-/// How unequal the log losses of groups are, or the largest of them.
+/// How unequal the losses of groups are, or the largest of them.
 #[derive(Debug, Clone)]
 pub struct GroupRisk {
     groups: ByGroup,
+    /// The function of the residual that is the loss of a row; `None` for the log loss of a binary target.
+    pub residual: Option<Residual>,
     /// The function of the losses.
     pub risk: Risk,
 }
@@ -37,7 +46,17 @@ impl GroupRisk {
     pub fn new(risk: Risk, index: usize, attribute: &Attribute) -> Self {
         Self {
             groups: ByGroup::new(index, attribute, vec![Condition::All]),
+            residual: None,
             risk,
+        }
+    }
+
+    /// The same function of another loss, for targets that are numbers.
+    #[must_use]
+    pub fn with_residual(self, residual: Residual) -> Self {
+        Self {
+            residual: Some(residual),
+            ..self
         }
     }
 
@@ -95,23 +114,28 @@ impl Objective for GroupRisk {
         let kind = match self.risk {
             Risk::Variance | Risk::Cvar { .. } => "group_risk",
             Risk::Worst { .. } => "worst_group_loss",
+            Risk::Range { .. } => "loss_difference",
         };
         format!("{kind}({})", self.groups.attribute_name)
     }
 
     fn definition(&self) -> String {
-        let settings = self.groups.settings().join(", ");
+        let mut settings = self.groups.settings();
+        settings.extend(self.residual.map(residual_setting));
+        let settings = settings.join(", ");
         match self.risk {
             Risk::Variance => format!("group_risk({settings}, risk=variance)"),
             Risk::Cvar { alpha, mu } => {
                 format!("group_risk({settings}, risk=cvar, alpha={alpha}, mu={mu})")
             }
             Risk::Worst { beta } => format!("worst_group_loss({settings}, beta={beta})"),
+            Risk::Range { beta } => format!("loss_difference({settings}, beta={beta})"),
         }
     }
 
     fn statistics(&self) -> Statistics<'_> {
-        self.groups.statistics(Output::Loss)
+        let loss = self.residual.map_or(Output::Loss, Output::Residual);
+        self.groups.statistics(loss)
     }
 
     fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
@@ -136,9 +160,30 @@ impl Objective for GroupRisk {
                 (tail - all, 0.0)
             }
             Risk::Worst { beta } => (log_mean_exp(&of.means, beta, &mut by_mean), 0.0),
+            Risk::Range { beta } => (smooth_range(&of.means, beta, &mut by_mean), 0.0),
         };
         self.groups.add_slopes(&of, &by_mean, by_overall, slope);
         Ok(value)
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let attribute = self.groups.attribute;
+        let absolute = match self.residual? {
+            Residual::Squared => false,
+            Residual::Absolute { .. } => true,
+            Residual::Plain | Residual::Quantile { .. } => return None,
+        };
+        match self.risk {
+            Risk::Range { .. } => Some(Measure::LossDifference {
+                attribute,
+                absolute,
+            }),
+            Risk::Worst { .. } => Some(Measure::WorstGroupLoss {
+                attribute,
+                absolute,
+            }),
+            Risk::Variance | Risk::Cvar { .. } => None,
+        }
     }
 
     /// A smooth maximum of convex losses that increases in each of them is convex; differences of

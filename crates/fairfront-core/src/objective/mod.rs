@@ -2,22 +2,28 @@
 
 mod by_group;
 mod covariance;
+mod distribution;
 mod error_rate;
 mod group_risk;
 mod log_loss;
+mod mean_difference;
 mod mutual_information;
 mod output;
 mod rate_parity;
+mod residual_loss;
 mod smooth;
 
 pub use by_group::Condition;
 pub use covariance::{Center, Covariance, SmoothMax};
+pub use distribution::{Distance, DistributionDifference};
 pub use error_rate::ErrorRate;
 pub use group_risk::{GroupRisk, Risk};
 pub use log_loss::LogLoss;
+pub use mean_difference::MeanDifference;
 pub use mutual_information::MutualInformation;
-pub use output::Output;
+pub use output::{Moment, Output, Residual};
 pub use rate_parity::{RateParity, Spread};
+pub use residual_loss::ResidualLoss;
 
 use crate::Error;
 use crate::engine::Statistics;

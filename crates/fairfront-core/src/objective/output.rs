@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::Schema;
+
 /// The function of a row's score φ from which the statistics of an objective are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Output {
@@ -23,4 +25,108 @@ pub enum Output {
     },
     /// The decision itself: 1 if φ ≥ 0 and 0 below. It has no slope.
     Step,
+    /// A function of the residual φ − y of a predicted number.
+    Residual(Residual),
+    /// For each threshold t of the target's [`Unit`](crate::Unit), σ((t − φ)/τ): the smooth version
+    /// of a prediction of at most t. Without τ, it is 1 or 0 and has no slope.
+    AtMost {
+        /// τ, or 0.
+        tau: f64,
+    },
+    /// A power of the label, the score or the residual, for measures. It has no slope.
+    Moment(Moment),
+}
+
+/// Powers that measures sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Moment {
+    /// y.
+    Label,
+    /// y².
+    LabelSquared,
+    /// φ².
+    ScoreSquared,
+    /// (φ − y)⁴.
+    ResidualToTheFourth,
+}
+
+impl Moment {
+    pub(crate) fn of(self, label: f64, score: f64) -> f64 {
+        let residual = score - label;
+        match self {
+            Self::Label => label,
+            Self::LabelSquared => label * label,
+            Self::ScoreSquared => score * score,
+            Self::ResidualToTheFourth => (residual * residual) * (residual * residual),
+        }
+    }
+}
+
+impl Output {
+    /// Number of values per row.
+    pub fn width(self, schema: &Schema) -> usize {
+        match self {
+            Self::AtMost { .. } => schema.target.unit().map_or(0, |unit| unit.thresholds.len()),
+            _ => 1,
+        }
+    }
+}
+
+/// A function of the residual r = φ − y.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Residual {
+    /// r.
+    Plain,
+    /// r².
+    Squared,
+    /// √(r² + μ²) − μ, a smooth version of |r|; exactly |r| if μ is 0, but then without a slope at 0.
+    Absolute {
+        /// μ.
+        mu: f64,
+    },
+    /// (√(r² + μ²) − μ)/2 − (q − ½) r, a smooth version of the pinball loss, whose minimizer is the
+    /// quantile q.
+    Quantile {
+        /// q, above 0 and below 1.
+        q: f64,
+        /// μ.
+        mu: f64,
+    },
+}
+
+impl Residual {
+    /// Value, slope and curvature at r.
+    pub(crate) fn at(self, r: f64) -> [f64; 3] {
+        let smooth = |mu: f64| {
+            let root = (r * r + mu * mu).sqrt();
+            let slope = if root > 0.0 { r / root } else { 0.0 };
+            let curvature = if root > 0.0 {
+                mu * mu / (root * root * root)
+            } else {
+                0.0
+            };
+            [root - mu, slope, curvature]
+        };
+        match self {
+            Self::Plain => [r, 1.0, 0.0],
+            Self::Squared => [r * r, 2.0 * r, 2.0],
+            Self::Absolute { mu } => smooth(mu),
+            Self::Quantile { q, mu } => {
+                let [value, slope, curvature] = smooth(mu);
+                let tilt = q - 0.5;
+                [0.5 * value - tilt * r, 0.5 * slope - tilt, 0.5 * curvature]
+            }
+        }
+    }
+
+    /// Numbers a > 0 and b such that the value is at least a·|r| − b, or a·r² if it is squared; `None`
+    /// for the plain residual.
+    pub(crate) fn growth(self) -> Option<(f64, f64)> {
+        match self {
+            Self::Plain => None,
+            Self::Squared => Some((1.0, 0.0)),
+            Self::Absolute { mu } => Some((1.0, mu)),
+            Self::Quantile { q, mu } => Some((q.min(1.0 - q), 0.5 * mu)),
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod group_limit;
 mod group_objective;
 mod group_plain;
 mod network;
+mod number;
 mod objective;
 mod plain;
 mod small_group;

@@ -1,0 +1,380 @@
+//! Measures of predicted numbers.
+
+use std::borrow::Cow;
+
+use super::{Measures, share};
+use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
+use crate::objective::{Distance, Moment, Output, Residual};
+use crate::predictor::Predictor;
+use crate::{Error, Points, Schema};
+
+/// The sums of each set of rows, apart from the shares at the thresholds.
+const SUMS: [Output; 7] = [
+    Output::Moment(Moment::Label),
+    Output::Moment(Moment::LabelSquared),
+    Output::Score,
+    Output::Moment(Moment::ScoreSquared),
+    Output::Residual(Residual::Squared),
+    Output::Residual(Residual::Absolute { mu: 0.0 }),
+    Output::Moment(Moment::ResidualToTheFourth),
+];
+
+/// Weighted sums of predictions φ and labels y over some rows, in standard deviations of the target from
+/// its mean.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NumberSums {
+    /// Weight of the rows.
+    pub weight: f64,
+    /// Σ w y.
+    pub label: f64,
+    /// Σ w y².
+    pub label_squared: f64,
+    /// Σ w φ.
+    pub score: f64,
+    /// Σ w φ².
+    pub score_squared: f64,
+    /// Σ w (φ − y)².
+    pub residual_squared: f64,
+    /// Σ w |φ − y|.
+    pub residual_absolute: f64,
+    /// Σ w (φ − y)⁴.
+    pub residual_fourth: f64,
+    /// The weight of the rows with a prediction of at most each threshold of the unit.
+    pub at_most: Vec<f64>,
+}
+
+impl NumberSums {
+    /// The sums over two sets of rows together.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let at_most = match self.at_most.is_empty() {
+            true => other.at_most.clone(),
+            false => {
+                let pairs = self.at_most.iter().zip(&other.at_most);
+                pairs.map(|(a, b)| a + b).collect()
+            }
+        };
+        Self {
+            weight: self.weight + other.weight,
+            label: self.label + other.label,
+            label_squared: self.label_squared + other.label_squared,
+            score: self.score + other.score,
+            score_squared: self.score_squared + other.score_squared,
+            residual_squared: self.residual_squared + other.residual_squared,
+            residual_absolute: self.residual_absolute + other.residual_absolute,
+            residual_fourth: self.residual_fourth + other.residual_fourth,
+            at_most,
+        }
+    }
+
+    /// The share of predictions of at most each threshold; `None` without rows.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        let of = |weight: &f64| share(*weight, self.weight);
+        self.at_most.iter().map(of).collect()
+    }
+}
+
+/// Measures of a model that predicts a number, in the unit of the target.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NumberMeasures {
+    /// The mean of the target's unit.
+    pub center: f64,
+    /// Its standard deviation.
+    pub scale: f64,
+    /// Sums over all rows.
+    pub overall: NumberSums,
+    /// Sums by attribute and group; rows of unknown group are only in `overall`.
+    pub groups: Vec<Vec<NumberSums>>,
+}
+
+impl NumberMeasures {
+    /// The root of the mean squared error; `None` without rows.
+    pub fn rmse(&self, of: &NumberSums) -> Option<f64> {
+        share(of.residual_squared, of.weight).map(|mse| self.scale * mse.sqrt())
+    }
+
+    /// The mean absolute error; `None` without rows.
+    pub fn mae(&self, of: &NumberSums) -> Option<f64> {
+        share(of.residual_absolute, of.weight).map(|mae| self.scale * mae)
+    }
+
+    /// The coefficient of determination: 1 minus the mean squared error divided by the variance of the
+    /// target in these rows; `None` if all labels are equal.
+    pub fn r2(&self, of: &NumberSums) -> Option<f64> {
+        let mean = share(of.label, of.weight)?;
+        let variance = of.label_squared / of.weight - mean * mean;
+        // Rounding leaves a little variance even if all labels are equal.
+        let least = 1e-12 * (of.label_squared / of.weight);
+        let error = of.residual_squared / of.weight;
+        (variance > least).then(|| 1.0 - error / variance)
+    }
+
+    /// The mean prediction; `None` without rows.
+    pub fn mean_prediction(&self, of: &NumberSums) -> Option<f64> {
+        share(of.score, of.weight).map(|mean| self.center + self.scale * mean)
+    }
+
+    /// The mean of the target; `None` without rows.
+    pub fn mean_target(&self, of: &NumberSums) -> Option<f64> {
+        share(of.label, of.weight).map(|mean| self.center + self.scale * mean)
+    }
+
+    /// The mean of target minus prediction; `None` without rows.
+    pub fn mean_residual(&self, of: &NumberSums) -> Option<f64> {
+        share(of.label - of.score, of.weight).map(|mean| self.scale * mean)
+    }
+
+    /// The loss of a group: mean absolute error, or root mean squared error.
+    fn loss(&self, of: &NumberSums, absolute: bool) -> Option<f64> {
+        match absolute {
+            true => self.mae(of),
+            false => self.rmse(of),
+        }
+    }
+
+    /// The measures of two sets of rows together.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let groups = self.groups.iter().zip(&other.groups);
+        let add = |(own, others): (&Vec<NumberSums>, &Vec<NumberSums>)| {
+            own.iter().zip(others).map(|(a, b)| a.with(b)).collect()
+        };
+        Self {
+            center: self.center,
+            scale: self.scale,
+            overall: self.overall.with(&other.overall),
+            groups: groups.map(add).collect(),
+        }
+    }
+}
+
+/// Names of measures over all rows, per attribute and per group.
+const OVERALL: [&str; 6] = [
+    "rmse",
+    "mae",
+    "r2",
+    "mean_prediction",
+    "mean_target",
+    "mean_residual",
+];
+const OF_ATTRIBUTE: [&str; 7] = [
+    "mean_difference",
+    "distribution_difference",
+    "mean_distribution_difference",
+    "rmse_difference",
+    "mae_difference",
+    "worst_group_rmse",
+    "worst_group_mae",
+];
+const OF_GROUP: [&str; 6] = [
+    "count",
+    "mean_prediction",
+    "mean_target",
+    "mean_residual",
+    "rmse",
+    "mae",
+];
+
+impl Measures {
+    /// The measures of predicted numbers and the sums of the compared groups of an attribute; `None` for
+    /// other targets.
+    fn compared_numbers(&self, attribute: usize) -> Option<(&NumberMeasures, Vec<&NumberSums>)> {
+        let numbers = self.numbers.as_ref()?;
+        let small = self.small.get(attribute)?.with_label(None);
+        let groups = numbers.groups.get(attribute)?.iter().enumerate();
+        let compared = groups.filter(|(g, _)| !small.contains(&(*g as u32)));
+        Some((numbers, compared.map(|(_, sums)| sums).collect()))
+    }
+
+    /// Smallest and largest value of the compared groups; `None` if one of them has none.
+    fn number_extremes(
+        &self,
+        attribute: usize,
+        value: impl Fn(&NumberMeasures, &NumberSums) -> Option<f64>,
+    ) -> Option<(f64, f64)> {
+        let (numbers, groups) = self.compared_numbers(attribute)?;
+        let values: Option<Vec<f64>> = groups.iter().map(|sums| value(numbers, sums)).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some((low, high))
+    }
+
+    /// Largest minus smallest mean prediction over the groups.
+    pub fn mean_difference(&self, attribute: usize) -> Option<f64> {
+        let (low, high) = self.number_extremes(attribute, NumberMeasures::mean_prediction)?;
+        Some(high - low)
+    }
+
+    /// The largest or the mean difference, over the thresholds of the unit, between groups in the share of
+    /// predictions of at most the threshold.
+    pub fn distribution_difference(&self, attribute: usize, distance: Distance) -> Option<f64> {
+        let (_, groups) = self.compared_numbers(attribute)?;
+        let shares: Option<Vec<Vec<f64>>> = groups.iter().map(|sums| sums.shares()).collect();
+        let shares = shares?;
+        let n = shares.first()?.len();
+        let range = |threshold: usize| {
+            let of = shares.iter().map(|shares| shares[threshold]);
+            let high = of.clone().fold(f64::NEG_INFINITY, f64::max);
+            high - of.fold(f64::INFINITY, f64::min)
+        };
+        let ranges = (0..n).map(range);
+        match distance {
+            Distance::Largest => Some(ranges.fold(0.0, f64::max)),
+            Distance::Mean => share(ranges.sum(), n as f64),
+        }
+    }
+
+    /// Largest minus smallest loss over the groups: mean absolute or root mean squared error.
+    pub fn loss_difference(&self, attribute: usize, absolute: bool) -> Option<f64> {
+        let loss = |numbers: &NumberMeasures, of: &NumberSums| numbers.loss(of, absolute);
+        let (low, high) = self.number_extremes(attribute, loss)?;
+        Some(high - low)
+    }
+
+    /// The largest loss of any group.
+    pub fn worst_group_loss(&self, attribute: usize, absolute: bool) -> Option<f64> {
+        let loss = |numbers: &NumberMeasures, of: &NumberSums| numbers.loss(of, absolute);
+        self.number_extremes(attribute, loss).map(|(_, high)| high)
+    }
+
+    /// The canonical names of all measures of numbers, in the order of [`Measures::number_values`].
+    pub(super) fn number_names(schema: &Schema) -> Vec<String> {
+        let mut names = OVERALL.map(str::to_owned).to_vec();
+        for attribute in &schema.attributes {
+            let a = &attribute.name;
+            names.extend(OF_ATTRIBUTE.map(|name| format!("{name}({a})")));
+            for group in &attribute.groups {
+                names.extend(OF_GROUP.map(|name| format!("{name}({a}={group})")));
+            }
+        }
+        names
+    }
+
+    pub(super) fn number_values(&self, numbers: &NumberMeasures) -> Vec<Option<f64>> {
+        let all = &numbers.overall;
+        let mut values = vec![
+            numbers.rmse(all),
+            numbers.mae(all),
+            numbers.r2(all),
+            numbers.mean_prediction(all),
+            numbers.mean_target(all),
+            numbers.mean_residual(all),
+        ];
+        for (a, groups) in numbers.groups.iter().enumerate() {
+            values.extend([
+                self.mean_difference(a),
+                self.distribution_difference(a, Distance::Largest),
+                self.distribution_difference(a, Distance::Mean),
+                self.loss_difference(a, false),
+                self.loss_difference(a, true),
+                self.worst_group_loss(a, false),
+                self.worst_group_loss(a, true),
+            ]);
+            for of in groups {
+                values.extend([
+                    Some(of.weight),
+                    numbers.mean_prediction(of),
+                    numbers.mean_target(of),
+                    numbers.mean_residual(of),
+                    numbers.rmse(of),
+                    numbers.mae(of),
+                ]);
+            }
+        }
+        values
+    }
+}
+
+/// Measures of many models of a number on the same rows, in one pass over them.
+pub(super) fn measure_numbers(
+    predictor: &dyn Predictor,
+    rows: &dyn Engine,
+    points: &Points,
+) -> Result<Vec<Measures>, Error> {
+    let schema = rows.schema();
+    let Some(unit) = schema.target.unit() else {
+        return Ok(Vec::new());
+    };
+    let n_thresholds = unit.thresholds.len();
+    let sets: Vec<Cells> = std::iter::once(None)
+        .chain((0..schema.attributes.len()).map(Some))
+        .map(|attribute| Cells {
+            attribute,
+            labels: Labels::Together,
+        })
+        .collect();
+    let outputs: Vec<Output> = SUMS
+        .into_iter()
+        .chain([Output::AtMost { tau: 0.0 }])
+        .collect();
+    // Statistics with the same output follow each other, so that it is computed once.
+    let statistics: Vec<Statistics<'_>> = outputs
+        .iter()
+        .flat_map(|output| {
+            sets.iter().map(|cells| Statistics::ByCell {
+                output: *output,
+                cells: *cells,
+            })
+        })
+        .collect();
+    let wanted = Wanted::Sums {
+        statistics: Cow::Borrowed(&statistics),
+    };
+    let sums = rows.sum(&Pass {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(points),
+        wanted,
+        over: Over::All,
+    })?;
+    let n_weights = statistics.iter().map(|s| s.n_weights(schema)).sum();
+    let (weights, sums) = sums.split_at(n_weights);
+    let n_groups: Vec<usize> = sets.iter().map(|cells| cells.n_groups(schema)).collect();
+    // Weights by label and group, once per statistic; those of the first output suffice.
+    let mut at = 0;
+    let weights_of: Vec<Vec<f64>> = n_groups
+        .iter()
+        .map(|n| {
+            let own = &weights[at..at + 2 * n];
+            at += 2 * n;
+            (0..*n).map(|g| own[g] + own[n + g]).collect()
+        })
+        .collect();
+    let per_output: usize = n_groups.iter().sum();
+    let per_point = per_output * (SUMS.len() + n_thresholds);
+    let of_point = |sums: &[f64]| {
+        let mut first = 0;
+        let mut sets = Vec::with_capacity(n_groups.len());
+        for (n, weights) in n_groups.iter().zip(&weights_of) {
+            let of_group = |group: usize| {
+                let sum = |output: usize| sums[output * per_output + first + group];
+                let start = SUMS.len() * per_output + n_thresholds * first + group;
+                NumberSums {
+                    weight: weights[group],
+                    label: sum(0),
+                    label_squared: sum(1),
+                    score: sum(2),
+                    score_squared: sum(3),
+                    residual_squared: sum(4),
+                    residual_absolute: sum(5),
+                    residual_fourth: sum(6),
+                    at_most: (0..n_thresholds).map(|t| sums[start + t * n]).collect(),
+                }
+            };
+            sets.push((0..*n).map(of_group).collect::<Vec<_>>());
+            first += n;
+        }
+        let mut sets = sets.into_iter();
+        let overall = sets.next().and_then(|mut all| all.pop());
+        Measures {
+            numbers: Some(NumberMeasures {
+                center: unit.center,
+                scale: unit.scale,
+                overall: overall.unwrap_or_default(),
+                groups: sets.collect(),
+            }),
+            ..Measures::empty(&schema.attributes)
+        }
+    };
+    Ok(sums.chunks_exact(per_point).map(of_point).collect())
+}
