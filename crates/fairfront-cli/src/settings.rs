@@ -52,7 +52,7 @@ fn of_fit(table: &TableArgs, fit: &FitArgs) -> anyhow::Result<String> {
     let known = Known::parse(first)?;
     let (spec, options) = table.settings(known.as_ref(), fit.solver.is_paper())?;
     spec.check()?;
-    let request = fit.solver.request(first, &spec)?;
+    let request = fit.solver.request(first, &spec, spec.numeric)?;
     let demand = fit.certify.demand(fit.best.as_deref())?;
     let limits = (fit.max_seconds, fit.checkpoint_every, fit.threads);
     let files = table.files();

@@ -108,8 +108,14 @@ impl SolverArgs {
     }
 
     /// The request for a fit on rows of this source.
-    pub(crate) fn request(&self, source: &str, spec: &Spec) -> anyhow::Result<FitRequest> {
-        Ok(self.ask(spec)?.request(source, &attribute_texts(spec))?)
+    pub(crate) fn request(
+        &self,
+        source: &str,
+        spec: &Spec,
+        is_number: bool,
+    ) -> anyhow::Result<FitRequest> {
+        let attributes = attribute_texts(spec);
+        Ok(self.ask(spec)?.request(source, &attributes, is_number)?)
     }
 
     /// The request before its strings are parsed.

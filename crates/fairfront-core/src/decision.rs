@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contrast::Cell;
 use crate::lanes::{LANES, Lanes, ZERO, vectorized};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::number_tally::{Mean, NumberTallies, Quantity};
 use crate::{Error, Points, RowSource, Schema};
 
 /// A rate that a requirement or an interval is about.
@@ -312,6 +313,7 @@ impl Decisions {
         let mut tallies = Tallies {
             totals: vec![[[0.0; 2]; 2]; self.n_regions],
             selected: vec![vec![[[0.0; 2]; 2]; self.n_regions]; self.n_models],
+            numbers: None,
         };
         for (stratum, range) in self.ranges() {
             let mut total = [0.0; 2];
@@ -389,19 +391,32 @@ fn selected_words(
 }
 
 /// Sums of weights and of squared weights of the rows that each model selects, by region and label
-/// (negative, positive). Tests and closed-form intervals need only these sums, no rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// (negative, positive). Tests and closed-form intervals need only these sums, no rows. If the target is a
+/// number, there are sums of predictions instead.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tallies {
     /// For each region and label, Σw and Σw² of all rows.
     pub totals: Vec<[[f64; 2]; 2]>,
     /// The same sums of the rows that each model selects.
     pub selected: Vec<Vec<[[f64; 2]; 2]>>,
+    /// Sums of predicted numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbers: Option<NumberTallies>,
 }
 
 impl Tallies {
     /// Number of models.
     pub fn n_models(&self) -> usize {
-        self.selected.len()
+        match &self.numbers {
+            Some(numbers) => numbers.n_models(),
+            None => self.selected.len(),
+        }
+    }
+
+    /// The mean of a quantity in a region; without rows if the target is not a number.
+    pub fn mean(&self, model: usize, of: Quantity, region: usize) -> Mean {
+        let numbers = self.numbers.as_ref();
+        numbers.map_or_else(Mean::none, |numbers| numbers.mean(model, of, region))
     }
 
     /// The cell of a model's rate in a region.

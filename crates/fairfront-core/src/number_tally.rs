@@ -35,6 +35,22 @@ pub struct Mean {
     pub rows: f64,
 }
 
+impl Mean {
+    /// The mean of no rows.
+    pub fn none() -> Self {
+        Self {
+            variance: f64::INFINITY,
+            ..Self::default()
+        }
+    }
+
+    /// The mean and its standard error; `None` with fewer than two rows.
+    pub fn with_error(&self) -> Option<(f64, f64)> {
+        let error = self.variance.sqrt();
+        error.is_finite().then_some((self.value, error))
+    }
+}
+
 /// Sums of predicted numbers by region of rows: all rows, then the groups of each attribute.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NumberTallies {
@@ -125,10 +141,7 @@ impl NumberTallies {
             Quantity::Squared => (squared, fourth, scale * scale),
         };
         if weight <= 0.0 || weight_squared <= 0.0 {
-            return Mean {
-                variance: f64::INFINITY,
-                ..Mean::default()
-            };
+            return Mean::none();
         }
         let rows = weight * weight / weight_squared;
         let mean = sum / weight;

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub enum TestKind {
     /// Farrington and Manning's score tests, in a fixed order.
     Score,
+    /// Welch's t tests of means, in a fixed order.
+    Welch,
     /// Finite-sample tests, in a fixed order.
     Exact,
     /// The ends of a band that holds for all models simultaneously.
@@ -145,6 +147,7 @@ impl ModelCertificate {
         };
         let how = match self.test {
             Some(TestKind::Exact) => "finite-sample tests",
+            Some(TestKind::Welch) => "Welch's t tests",
             Some(TestKind::Band) => "the simultaneous band",
             _ => "score tests",
         };

@@ -98,9 +98,15 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// The request for a fit on rows of this source, with attributes spelled as in objectives.
-    pub fn request(&self, source: &str, attributes: &[String]) -> Result<FitRequest, Error> {
-        self.request_with(source, attributes, &[])
+    /// The request for a fit on rows of this source, with attributes spelled as in objectives and a target
+    /// that is a number or binary.
+    pub fn request(
+        &self,
+        source: &str,
+        attributes: &[String],
+        is_number: bool,
+    ) -> Result<FitRequest, Error> {
+        self.request_with(source, attributes, is_number, &[])
     }
 
     /// Like [`request`](Self::request), with a solver that also has the settings in `tried`, whose
@@ -109,6 +115,7 @@ impl Ask {
         &self,
         source: &str,
         attributes: &[String],
+        is_number: bool,
         tried: &[&str],
     ) -> Result<FitRequest, Error> {
         let n_objectives = match self.objectives.len() {
@@ -119,7 +126,7 @@ impl Ask {
         let needs_covariances = |choice: &SolverChoice| choice.solver.needs_covariances();
         let covariances = self.paper || solvers.iter().all(needs_covariances);
         let objectives = match self.objectives.is_empty() {
-            true => default_objectives(attributes, covariances),
+            true => default_objectives(attributes, covariances, is_number),
             false => self.objectives.clone(),
         };
         let as_asked = |objective: &String| match self.paper {

@@ -29,6 +29,10 @@ pub(crate) fn calibrations_unless(
     chunk: usize,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Vec<Calibration>, Error> {
+    if !encoded.part(Part::Train).schema().target.is_binary() {
+        // Predicted numbers are not probabilities.
+        return Ok(vec![Calibration::default(); points.len()]);
+    }
     let numbers: Vec<usize> = (0..points.len()).collect();
     let mut all = Vec::with_capacity(points.len());
     for some in numbers.chunks(chunk.max(1)) {

@@ -8,8 +8,7 @@ use fairfront_core::{
     Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
-    AttributeRule, Diagnostic, Encoded, Facts, Input, Ordered, Part, Prepared, attribute_name,
-    by_severity, grammar,
+    AttributeRule, Diagnostic, Encoded, Facts, Input, Ordered, Part, Prepared, attribute_name, by_severity, grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
@@ -59,14 +58,21 @@ pub struct FitRequest {
     pub loss_alone: bool,
 }
 
-/// The default objectives: `error_rate`, and `demographic_parity` of each attribute.
+/// The default objectives: `error_rate`, and `demographic_parity` of each attribute; for targets that are
+/// numbers, `squared_error` and `mean_difference`.
 ///
-/// For solvers that need covariances, the paper's objectives: `log_loss` and `score_covariance`.
-/// `attributes` are spelled as in objectives.
-pub fn default_objectives(attributes: &[String], covariances: bool) -> Vec<String> {
-    let (loss, fair) = match covariances {
-        true => ("log_loss", "score_covariance"),
-        false => ("error_rate", "demographic_parity"),
+/// For solvers that need covariances, the loss is `log_loss` as in the paper, or `squared_error`, and the
+/// others are `score_covariance`. `attributes` are spelled as in objectives.
+pub fn default_objectives(
+    attributes: &[String],
+    covariances: bool,
+    is_number: bool,
+) -> Vec<String> {
+    let (loss, fair) = match (is_number, covariances) {
+        (false, true) => ("log_loss", "score_covariance"),
+        (false, false) => ("error_rate", "demographic_parity"),
+        (true, true) => ("squared_error", "score_covariance"),
+        (true, false) => ("squared_error", "mean_difference"),
     };
     let fair = attributes.iter().map(|name| format!("{fair}({name})"));
     std::iter::once(loss.to_owned()).chain(fair).collect()
@@ -300,7 +306,7 @@ pub(crate) fn with_objectives(facts: &Facts, request: &FitRequest) -> FitRequest
                 };
             let attributes: Vec<String> = written.zip(named).map(text).collect();
             FitRequest {
-                objectives: default_objectives(&attributes, false),
+                objectives: default_objectives(&attributes, false, facts.is_number()),
                 ..request.clone()
             }
         }
@@ -617,7 +623,9 @@ pub(crate) fn parse_objectives(
 ) -> Result<Vec<Arc<dyn Objective>>, Error> {
     let parse = |text: &String| match custom.iter().find(|own| own.name() == *text) {
         Some(own) => Ok(Arc::clone(own)),
-        None => parse_with_penalty(text, &schema.attributes, penalty).map(Arc::from),
+        None => {
+            parse_with_penalty(text, &schema.attributes, &schema.target, penalty).map(Arc::from)
+        },
     };
     requested.iter().map(parse).collect()
 }

@@ -159,7 +159,8 @@ pub(crate) fn judge(
         values: select(&all.values, &kept, m),
         n_objectives: m,
     };
-    let decided = front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss);
+    let of_decisions = measures.iter().all(|measure| measure.is_of_decisions());
+    let decided = front_in == FrontIn::Measures && of_decisions;
     if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
         // Decisions do not depend on the scale, so use the scale that fits probabilities best.
         for front in [&mut outcome.front, &mut outcome.unmitigated] {
@@ -275,8 +276,8 @@ fn move_thresholds(
     rest: &mut Rest,
 ) -> Result<Points, Error> {
     let mut moved = Points::new(movable.n_params());
-    if measures.contains(&Measure::LogLoss) {
-        // The log loss depends on more than decisions, so thresholds are not moved.
+    if !measures.iter().all(|measure| measure.is_of_decisions()) {
+        // The log loss and measures of numbers depend on more than decisions, so thresholds are not moved.
         return Ok(moved);
     }
     let numbers: Vec<usize> = (0..movable.len()).collect();

@@ -4,18 +4,29 @@
 
 use Among::{All, Negatives, Positives};
 use Better::{Larger, Smaller};
-use Unit::{Count, Difference, Loss, Number, Ratio, Share};
-use fairfront_core::{Measure, Objective, Schema};
+use Unit::{Count, Difference, InTarget, Loss, Number, Ratio, Share};
+use fairfront_core::{Measure, Objective, Schema, Target};
 use fairfront_data::Ordered;
 use serde::{Deserialize, Serialize};
 
 /// The meaning of the objectives of a run and of the measures in its columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
+    /// What the models predict.
+    #[serde(default, skip_serializing_if = "Target::is_binary")]
+    pub target: Target,
+    /// The measure of how good predictions are: `accuracy`, `rmse` or `mae`.
+    #[serde(default = "accuracy")]
+    pub performance: String,
     /// One entry per objective, the loss first.
     pub objectives: Vec<ObjectiveMeaning>,
     /// Measures by kind: the name of a column without split, attribute and group.
     pub measures: Ordered<MeasureMeaning>,
+}
+
+/// The measure of how good decisions are.
+fn accuracy() -> String {
+    "accuracy".into()
 }
 
 /// The meaning of an objective. All objectives are minimized.
@@ -54,6 +65,9 @@ pub enum Unit {
     Count,
     /// A loss, in nats or units of cost.
     Loss,
+    /// A number in the unit of the target.
+    #[serde(rename = "target")]
+    InTarget,
     /// Any other number.
     Number,
 }
@@ -99,10 +113,25 @@ impl Meaning {
             measure: objective.measure().map(|measure| column(measure, schema)),
             covariance: objective.squares().is_some(),
         };
+        let objectives: Vec<ObjectiveMeaning> = objectives.map(of_objective).collect();
+        let first = objectives.first().map(|first| first.name.as_str());
         Self {
-            objectives: objectives.map(of_objective).collect(),
-            measures: measures(),
+            performance: match (&schema.target, first) {
+                (Target::Binary, _) => accuracy(),
+                (Target::Number(_), Some("squared_error") | None) => "rmse".into(),
+                // Smooth absolute errors and quantile losses.
+                (Target::Number(_), Some(_)) => "mae".into(),
+            },
+            objectives,
+            measures: measures(&schema.target),
+            target: schema.target.clone(),
         }
+    }
+
+    /// Whether larger values of [`Meaning::performance`] are better.
+    pub fn larger_performs_better(&self) -> bool {
+        let better = self.measure(&self.performance).and_then(|m| m.better);
+        better == Some(Larger)
     }
 
     /// The meaning of an objective of this run.
@@ -119,7 +148,8 @@ impl Meaning {
 /// The measure that another common name refers to.
 pub(crate) fn meant(name: &str) -> Option<&'static str> {
     let named = |row: &&Row| row.5.contains(&name);
-    MEASURES.iter().find(named).map(|row| row.0)
+    let mut rows = MEASURES.iter().chain(&MEASURES_OF_NUMBERS);
+    rows.find(named).map(|row| row.0)
 }
 
 /// The column name of a measure; the error rate is reported as accuracy.
@@ -352,10 +382,143 @@ const MEASURES: [Row; 22] = [
     ),
 ];
 
-/// All measures with their meaning.
-pub(crate) fn measures() -> Ordered<MeasureMeaning> {
+/// The measures of predicted numbers.
+const MEASURES_OF_NUMBERS: [Row; 14] = [
+    (
+        "rmse",
+        Some(Smaller),
+        InTarget,
+        All,
+        &[],
+        &["root_mean_squared_error"],
+        "the root of the mean squared difference between target and prediction",
+    ),
+    (
+        "mae",
+        Some(Smaller),
+        InTarget,
+        All,
+        &[],
+        &["mean_absolute_error"],
+        "the mean absolute difference between target and prediction",
+    ),
+    (
+        "r2",
+        Some(Larger),
+        Number,
+        All,
+        &[],
+        &["r2_score"],
+        "the share of the variance of the target that predictions explain: 1 is perfect, 0 is as good as the mean",
+    ),
+    (
+        "mean_prediction",
+        None,
+        InTarget,
+        All,
+        &[],
+        &[],
+        "the mean of the predictions",
+    ),
+    (
+        "mean_target",
+        None,
+        InTarget,
+        All,
+        &[],
+        &[],
+        "the mean of the target",
+    ),
+    (
+        "mean_residual",
+        None,
+        InTarget,
+        All,
+        &[],
+        &[],
+        "the mean of target minus prediction: above 0 if predictions are too low",
+    ),
+    (
+        "mean_difference",
+        Some(Smaller),
+        InTarget,
+        All,
+        &["mean_prediction"],
+        &["mean_prediction_difference"],
+        "the largest difference between groups in the mean prediction: 0 means equal",
+    ),
+    (
+        "distribution_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &[],
+        &["kolmogorov_smirnov"],
+        "the largest difference between groups in the share of predictions below any of 32 quantiles of the target: 0 means equal",
+    ),
+    (
+        "mean_distribution_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &[],
+        &[],
+        "the mean over 32 quantiles of the target of the difference between groups in the share of predictions below it",
+    ),
+    (
+        "rmse_difference",
+        Some(Smaller),
+        InTarget,
+        All,
+        &["rmse"],
+        &[],
+        "the largest difference between groups in the root mean squared error: 0 means equal",
+    ),
+    (
+        "mae_difference",
+        Some(Smaller),
+        InTarget,
+        All,
+        &["mae"],
+        &[],
+        "the largest difference between groups in the mean absolute error: 0 means equal",
+    ),
+    (
+        "worst_group_rmse",
+        Some(Smaller),
+        InTarget,
+        All,
+        &["rmse"],
+        &[],
+        "the largest root mean squared error of any group",
+    ),
+    (
+        "worst_group_mae",
+        Some(Smaller),
+        InTarget,
+        All,
+        &["mae"],
+        &[],
+        "the largest mean absolute error of any group",
+    ),
+    (
+        "count",
+        None,
+        Count,
+        All,
+        &[],
+        &[],
+        "how many rows (or how much weight) the group has",
+    ),
+];
+
+/// All measures for a target, with their meaning.
+pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let rows = MEASURES.iter();
+    let rows = match target {
+        Target::Binary => MEASURES.iter(),
+        Target::Number(_) => MEASURES_OF_NUMBERS.iter(),
+    };
     let rows = rows.map(
         |(kind, better, unit, among, compares, aliases, description)| {
             let meaning = MeasureMeaning {
@@ -384,7 +547,7 @@ mod tests {
         let text = include_str!("../cases/select.json");
         let cases: serde_json::Value = serde_json::from_str(text).unwrap();
         let schema = schema();
-        let known = measures();
+        let known = measures(&schema.target);
         for name in Measures::names(&schema) {
             assert!(known.get(kind(&name)).is_some(), "{name}");
         }
@@ -398,8 +561,34 @@ mod tests {
     }
 
     #[test]
+    fn every_measure_of_numbers_has_a_meaning() {
+        let unit = fairfront_core::Unit {
+            center: 0.0,
+            scale: 1.0,
+            range: [0.0, 1.0],
+            thresholds: vec![0.0],
+        };
+        let target = Target::Number(Box::new(unit));
+        let known = measures(&target);
+        let names = Measures::names(&Schema {
+            target,
+            ..schema()
+        });
+        for name in &names {
+            assert!(known.get(kind(name)).is_some(), "{name}");
+        }
+        for (kind, meaning) in &known.0 {
+            let is_shown = |name: &String| super::kind(name) == kind;
+            assert!(names.iter().any(is_shown), "{kind}");
+            for rate in &meaning.compares {
+                assert_eq!(known.get(rate).unwrap().unit, InTarget, "{rate}");
+            }
+        }
+    }
+
+    #[test]
     fn names_refer_to_one_measure() {
-        let known = measures();
+        let known = measures(&Target::Binary);
         let mut seen = std::collections::BTreeSet::new();
         for (kind, meaning) in &known.0 {
             for name in meaning.aliases.iter().chain([kind]) {

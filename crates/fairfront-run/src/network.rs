@@ -9,7 +9,7 @@ use fairfront_core::{
 use fairfront_solve::{DescentLimits, StopSignal, minimize_loss, minimize_sums};
 
 use crate::Error;
-use crate::penalty::{linear_model, log_loss};
+use crate::penalty::{convex_problem, linear_model};
 
 /// The penalties that are tried for networks, largest first. With larger ones, a network is a
 /// constant; with smaller ones, descents take long.
@@ -40,7 +40,7 @@ pub(crate) fn unmitigated(
 ) -> Result<Points, Error> {
     let linear = linear_model(train, lambda, stop.clone())?;
     let schema = train.schema();
-    let problem = log_loss(Arc::new(train.clone()), Arc::new(network), lambda)?;
+    let problem = convex_problem(Arc::new(train.clone()), Arc::new(network), lambda)?;
     let mut starts = Points::new(problem.n_params());
     for number in 0..EMBEDDED {
         if let Some(start) = network.embed(schema, linear.get(0), number) {

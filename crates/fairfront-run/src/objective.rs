@@ -5,8 +5,9 @@ mod setting;
 mod tests;
 
 use fairfront_core::{
-    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, LogLoss, MutualInformation,
-    Objective, RateParity, Risk, SmoothMax, Spread, say,
+    Attribute, Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk,
+    LogLoss, MeanDifference, MutualInformation, Objective, RateParity, Residual, ResidualLoss, Risk,
+    SmoothMax, Spread, Target, say,
 };
 use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
@@ -15,6 +16,7 @@ use self::setting::{At, Settings};
 use crate::setting::OBJECTIVE;
 use crate::{Error, ObjectiveCall};
 
+/// Objectives for binary targets.
 const NAMES: [&str; 10] = [
     "log_loss",
     "error_rate",
@@ -27,6 +29,27 @@ const NAMES: [&str; 10] = [
     "group_risk",
     "worst_group_loss",
 ];
+
+/// Objectives for targets that are numbers.
+const OF_NUMBERS: [&str; 9] = [
+    "squared_error",
+    "absolute_error",
+    "quantile_loss",
+    "mean_difference",
+    "distribution_difference",
+    "loss_difference",
+    "worst_group_loss",
+    "group_risk",
+    "score_covariance",
+];
+
+/// The names of the objectives for a target.
+fn names_for(target: &Target) -> &'static [&'static str] {
+    match target {
+        Target::Binary => &NAMES,
+        Target::Number(_) => &OF_NUMBERS,
+    }
+}
 
 /// Former names of objectives, and their replacements.
 const RENAMED: [(&str, &str); 3] = [
@@ -81,9 +104,38 @@ const MEASURES: [(&str, &str); 33] = [
     ("log_loss_difference", "group_risk"),
 ];
 
+/// The same for targets that are numbers.
+const MEASURES_OF_NUMBERS: [(&str, &str); 16] = [
+    ("rmse", "squared_error"),
+    ("mse", "squared_error"),
+    ("root_mean_squared_error", "squared_error"),
+    ("mean_squared_error", "squared_error"),
+    ("r2", "squared_error"),
+    ("r2_score", "squared_error"),
+    ("mae", "absolute_error"),
+    ("mean_absolute_error", "absolute_error"),
+    ("mean_pinball_loss", "quantile_loss"),
+    ("mean_prediction", "mean_difference"),
+    ("mean_prediction_difference", "mean_difference"),
+    ("mean_distribution_difference", "distribution_difference"),
+    ("rmse_difference", "loss_difference"),
+    ("mae_difference", "loss_difference"),
+    ("worst_group_rmse", "worst_group_loss"),
+    ("worst_group_mae", "worst_group_loss"),
+];
+
 /// The objective that improves a measure, written for these attributes.
-fn objective_for(name: &str, columns: &[String], attributes: &[Attribute]) -> Option<String> {
-    let (_, objective) = MEASURES.iter().find(|(measure, _)| *measure == name)?;
+fn objective_for(
+    name: &str,
+    columns: &[String],
+    attributes: &[Attribute],
+    target: &Target,
+) -> Option<String> {
+    let measures = match target {
+        Target::Binary => &MEASURES[..],
+        Target::Number(_) => &MEASURES_OF_NUMBERS[..],
+    };
+    let (_, objective) = measures.iter().find(|(measure, _)| *measure == name)?;
     if is_loss(objective) {
         return Some((*objective).into());
     }
@@ -97,36 +149,53 @@ fn objective_for(name: &str, columns: &[String], attributes: &[Attribute]) -> Op
 }
 
 fn is_loss(name: &str) -> bool {
-    matches!(name, "log_loss" | "error_rate")
+    let of_numbers = matches!(name, "squared_error" | "absolute_error" | "quantile_loss");
+    of_numbers || matches!(name, "log_loss" | "error_rate")
 }
 
 /// The least temperature. Below it, floating-point numbers cannot distinguish sharper decisions.
 const LEAST_TAU: f64 = 1e-9;
 
-/// Parses an objective for rows with these attributes.
-pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
-    parse_with_penalty(text, attributes, None)
+/// Parses an objective for rows with these attributes and this target.
+pub fn parse_objective(
+    text: &str,
+    attributes: &[Attribute],
+    target: &Target,
+) -> Result<Box<dyn Objective>, Error> {
+    parse_with_penalty(text, attributes, target, None)
 }
 
 /// Like [`parse_objective`], with the penalty of the run for losses that do not set `lambda`.
 pub(crate) fn parse_with_penalty(
     text: &str,
     attributes: &[Attribute],
+    target: &Target,
     penalty: Option<f64>,
 ) -> Result<Box<dyn Objective>, Error> {
     let call = ObjectiveCall::parse(text).map_err(|e| e.of_setting(OBJECTIVE))?;
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
-    if !NAMES.contains(&name) {
+    let names = names_for(target);
+    if !names.contains(&name) {
         if let Some((_, now)) = RENAMED.iter().find(|(earlier, _)| *earlier == name) {
             return Err(settings.wrong(&format!("{name} {now}")));
         }
-        if let Some(objective) = objective_for(name, &call.attribute, attributes) {
+        if let Some(objective) = objective_for(name, &call.attribute, attributes, target) {
             return Err(settings.wrong(&format!(
                 "{name} is a measure, not an objective; choose {objective:?}, which improves it"
             )));
         }
-        let near = near_names(name, NAMES);
+        if NAMES.contains(&name) || OF_NUMBERS.contains(&name) {
+            let (other, own) = match target {
+                Target::Binary => ("numbers", "binary"),
+                Target::Number(_) => ("binary targets", "a number"),
+            };
+            return Err(settings.wrong(&format!(
+                "{name} is an objective for {other}, but the target is {own}; choose one of {}",
+                names.join(", ")
+            )));
+        }
+        let near = near_names(name, names.iter().copied());
         return Err(settings.wrong(&format!("unknown objective {name:?}; {near}")));
     }
     if is_loss(name) && !call.attribute.is_empty() {
@@ -135,9 +204,17 @@ pub(crate) fn parse_with_penalty(
     let objective = match name {
         "log_loss" => loss(&mut settings, penalty)?,
         "error_rate" => error_rate(&mut settings, penalty)?,
+        "squared_error" | "absolute_error" | "quantile_loss" => {
+            residual_loss(name, &mut settings, penalty)?
+        }
         _ => {
             let index = position(&settings, name, &call.attribute, attributes)?;
-            compared(name, &mut settings, index, &attributes[index])?
+            match target {
+                Target::Binary => compared(name, &mut settings, index, &attributes[index])?,
+                Target::Number(_) => {
+                    compared_numbers(name, &mut settings, index, &attributes[index])?
+                }
+            }
         }
     };
     settings.all_taken()?;
@@ -193,6 +270,93 @@ fn error_rate(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn O
     settings.number("fp", At::Above(0.0), &mut rate.costs.false_positive)?;
     settings.number("fn", At::Above(0.0), &mut rate.costs.false_negative)?;
     Ok(Box::new(rate))
+}
+
+/// A loss of predicted numbers.
+fn residual_loss(
+    name: &str,
+    settings: &mut Settings,
+    penalty: Option<f64>,
+) -> Result<Box<dyn Objective>, Error> {
+    let (mut q, mut mu) = (0.5, ResidualLoss::MU);
+    if name == "quantile_loss" {
+        settings.number("q", At::Between(0.0, 1.0), &mut q)?;
+    }
+    if name != "squared_error" {
+        settings.number("mu", At::Least(1e-6), &mut mu)?;
+    }
+    let mut loss = ResidualLoss::new(match name {
+        "squared_error" => Residual::Squared,
+        "absolute_error" => Residual::Absolute { mu },
+        _ => Residual::Quantile { q, mu },
+    });
+    if let Some(lambda) = penalty {
+        loss.lambda = lambda;
+    }
+    settings.number("lambda", At::Least(0.0), &mut loss.lambda)?;
+    Ok(Box::new(loss))
+}
+
+/// An objective that compares groups by predicted numbers.
+fn compared_numbers(
+    name: &str,
+    settings: &mut Settings,
+    index: usize,
+    attribute: &Attribute,
+) -> Result<Box<dyn Objective>, Error> {
+    if name == "score_covariance" {
+        let mut of = Covariance::new(Condition::All, index, attribute);
+        of.of_number = true;
+        settings.only_with(&["given", "mu", "center"], "binary targets")?;
+        return covariance(of, settings);
+    }
+    let mut shrink = 0.0;
+    settings.number("shrink", At::Least(0.0), &mut shrink)?;
+    match name {
+        "mean_difference" => {
+            let mut of = MeanDifference::new(index, attribute).shrunk(shrink);
+            let spreads = [("range", Spread::Range), ("variance", Spread::Variance)];
+            settings.one_of("spread", &spreads, &mut of.spread)?;
+            match of.spread {
+                Spread::Range => settings.number("beta", At::Above(0.0), &mut of.beta)?,
+                Spread::Variance => settings.only_with(&["beta"], "spread=range")?,
+            }
+            Ok(Box::new(of))
+        }
+        "distribution_difference" => {
+            let mut distance = Distance::Largest;
+            let kinds = [("ks", Distance::Largest), ("wasserstein", Distance::Mean)];
+            settings.one_of("kind", &kinds, &mut distance)?;
+            let mut of = DistributionDifference::new(distance, index, attribute).shrunk(shrink);
+            settings.number("tau", At::Least(LEAST_TAU), &mut of.tau)?;
+            settings.number("beta", At::Above(0.0), &mut of.beta)?;
+            Ok(Box::new(of))
+        }
+        _ => {
+            let mut mu = ResidualLoss::MU;
+            let mut loss = Residual::Squared;
+            let losses = [
+                ("squared", Residual::Squared),
+                ("absolute", Residual::Absolute { mu }),
+            ];
+            settings.one_of("loss", &losses, &mut loss)?;
+            let risk = match name {
+                "loss_difference" => {
+                    let mut beta = 50.0;
+                    settings.number("beta", At::Above(0.0), &mut beta)?;
+                    Risk::Range { beta }
+                }
+                _ => risk(name, settings)?,
+            };
+            if let (Residual::Absolute { .. }, Risk::Range { .. } | Risk::Worst { .. }) = (loss, risk)
+            {
+                settings.number("mu", At::Least(1e-6), &mut mu)?;
+                loss = Residual::Absolute { mu };
+            }
+            let of = GroupRisk::new(risk, index, attribute).with_residual(loss);
+            Ok(Box::new(of.shrunk(shrink)))
+        }
+    }
 }
 
 /// An objective that compares groups.

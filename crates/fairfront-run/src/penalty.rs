@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairfront_core::{
     BLOCK_ROWS, Cholesky, Counts, Dataset, FairProblem, Linear, Loaded, LogLoss, Objective, Points,
-    Preconditioner, Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
-    predictor_of,
+    Preconditioner, Predictor, Problem, Purpose, Residual, ResidualLoss, RowBlock, RowSource,
+    SecondOrder, Stream, Target, predictor_of,
 };
 use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ const SQUARED: f64 = 100.0;
 /// Like [`PRECISION`], for the quasi-Newton method, as a share of the loss.
 const WIDE_PRECISION: f64 = 1e-6;
 
-/// The requested penalty λ of the log loss.
+/// The requested penalty λ of the log loss, or of the squared error of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Penalty {
@@ -159,7 +159,7 @@ pub(crate) fn linear_model(
     lambda: f64,
     mut stop: StopSignal,
 ) -> Result<Points, Error> {
-    let problem = log_loss(Arc::new(train.clone()), Arc::new(Linear), lambda)?;
+    let problem = convex_problem(Arc::new(train.clone()), Arc::new(Linear), lambda)?;
     let solved = Trace::default().solve(&problem, &mut stop)?;
     Ok(solved.unmitigated.points)
 }
@@ -270,7 +270,7 @@ fn held_out_losses(
     }
     let rows = Arc::new(kept.clone());
     let predictor = predictor_of(rows.schema());
-    let judge = log_loss(rows.clone(), Arc::clone(&predictor), 0.0)?;
+    let judge = convex_problem(rows.clone(), Arc::clone(&predictor), 0.0)?;
     if let Some(network) = predictor.as_network() {
         let path: Vec<f64> = path.iter().map(|lambda| lambda * total / own).collect();
         let models = network::minimizers(network, kept, &path, stop)?;
@@ -285,7 +285,7 @@ fn held_out_losses(
         if stop.is_set() {
             return Ok(None);
         }
-        let problem = log_loss(rows.clone(), Arc::clone(&predictor), lambda * total / own)?;
+        let problem = convex_problem(rows.clone(), Arc::clone(&predictor), lambda * total / own)?;
         x = minimize(&problem, &x, stop)?;
         models.push(&x);
     }
@@ -298,12 +298,25 @@ pub(crate) fn weight_of(rows: &Dataset) -> Result<f64, Error> {
     Ok(counts.weights.iter().flatten().sum())
 }
 
-pub(crate) fn log_loss(
+/// The convex loss that models of a target start from, with this penalty: the log loss, or the squared
+/// error of a number.
+pub(crate) fn convex_loss(target: &Target, lambda: f64) -> Arc<dyn Objective> {
+    match target {
+        Target::Binary => Arc::new(LogLoss { lambda }),
+        Target::Number(_) => Arc::new(ResidualLoss {
+            of: Residual::Squared,
+            lambda,
+        }),
+    }
+}
+
+/// The problem of [`convex_loss`] alone.
+pub(crate) fn convex_problem(
     rows: Arc<Dataset>,
     predictor: Arc<dyn Predictor>,
     lambda: f64,
 ) -> Result<FairProblem, Error> {
-    let objective: Arc<dyn Objective> = Arc::new(LogLoss { lambda });
+    let objective = convex_loss(&rows.schema().target, lambda);
     Ok(FairProblem::of_shared(rows, predictor, vec![objective])?)
 }
 

@@ -72,8 +72,14 @@ impl Standing {
 }
 
 /// The error rate of the same decision for all rows, on training and validation rows, with the
-/// costs of the first objective.
+/// costs of the first objective; for a number, the first measure of the mean as the prediction.
 fn least_error(problem: &FairProblem, encoded: &Encoded) -> Result<f64, Error> {
+    if !encoded.part(Part::Train).schema().target.is_binary() {
+        let n = problem.n_params();
+        let zero = Points::from_vec(n, vec![0.0; n]);
+        let values = judge::values(problem, encoded, FrontIn::Measures, &zero)?;
+        return Ok(values.first().copied().unwrap_or(1.0));
+    }
     let (mut negative, mut positive) = (0.0, 0.0);
     for part in [Part::Train, Part::Validation] {
         let counts = Counts::of(encoded.part(part), None)?;

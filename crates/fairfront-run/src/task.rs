@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, either, predictor_of,
-    say,
+    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, Target, either,
+    predictor_of, say,
 };
 use fairfront_data::setting::{SENSITIVE, SPLIT, TARGET};
 use fairfront_data::{Encoded, Part};
@@ -109,9 +109,9 @@ impl Task {
             return Ok(None);
         };
         let first = self.problem.objectives().next();
-        if first.and_then(Objective::measure) == Some(Measure::LogLoss) {
+        let Some(Measure::ErrorRate(_)) = first.and_then(Objective::measure) else {
             return Ok(None);
-        }
+        };
         let stop = rest.remainder.signal(LANES);
         let shift = first.and_then(Objective::stand_in).map_or(0.0, |s| s.shift);
         let is_linear = self.problem.predictor().as_linear().is_some();
@@ -182,8 +182,8 @@ impl Task {
 /// Whether the penalty of a run affects this loss or, for the error rate, the unmitigated model.
 fn penalty_matters(loss: &str) -> Option<()> {
     let sets_its_own = sets_penalty(loss)?;
-    let is_log_loss = loss.trim_start().starts_with("log_loss");
-    (!(is_log_loss && sets_its_own)).then_some(())
+    let is_error_rate = loss.trim_start().starts_with("error_rate");
+    (is_error_rate || !sets_its_own).then_some(())
 }
 
 /// The first solver that suits the problem, and the reason if there are several.
@@ -216,16 +216,24 @@ fn check(
         && !first.is_affine()
     {
         let first = first.name();
+        let loss = match train.schema().target {
+            Target::Binary => "error_rate",
+            Target::Number(_) => "squared_error",
+        };
         return Err(Error::usage(say![
             "the first objective must be a loss, not {first}";
-            "put ", OBJECTIVE.is("error_rate"), " first"
+            "put ", OBJECTIVE.is(loss), " first"
         ]));
     }
     if objectives.is_empty() || (objectives.len() < 2 && !loss_alone) {
         let mut message = say!["a front needs at least two objectives"];
         message.push_remedy(match train.schema().attributes.first() {
             Some(attribute) => {
-                let objective = format!("demographic_parity({})", attribute.name);
+                let kind = match train.schema().target {
+                    Target::Binary => "demographic_parity",
+                    Target::Number(_) => "mean_difference",
+                };
+                let objective = format!("{kind}({})", attribute.name);
                 say!["add ", OBJECTIVE.is(objective)]
             }
             None => say!["choose a sensitive column with ", SENSITIVE],
@@ -242,6 +250,9 @@ fn check(
                 "the objective {name} is given twice; remove one"
             )));
         }
+    }
+    if !train.schema().target.is_binary() {
+        return Ok(());
     }
     let [negatives, positives] = Counts::of(train, None)?.rows[0];
     let n = train.n_rows();

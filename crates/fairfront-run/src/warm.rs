@@ -9,7 +9,7 @@ use fairfront_core::{
 use fairfront_data::Diagnostic;
 use fairfront_solve::{Observer, Remainder, Solver, Suits, Trace};
 
-use crate::{Error, network};
+use crate::{Error, network, penalty};
 
 /// Number of starting models.
 const POINTS: usize = 64;
@@ -23,7 +23,7 @@ const HOLE: f64 = 0.3;
 /// not need it. If it cannot be computed, there is a note. A front of other rows is updated, if
 /// there is one.
 pub(crate) fn starts(
-    (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
+    (problem, train, given): (&FairProblem, &Dataset, Option<f64>),
     solver: &dyn Solver,
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
@@ -42,8 +42,9 @@ pub(crate) fn starts(
             attributes.push(attribute);
         }
     }
-    let lambda = penalty.unwrap_or(LogLoss::default().lambda);
-    let mut objectives: Vec<Arc<dyn Objective>> = vec![Arc::new(LogLoss { lambda })];
+    let lambda = given.unwrap_or(LogLoss::default().lambda);
+    let target = &train.schema().target;
+    let mut objectives: Vec<Arc<dyn Objective>> = vec![penalty::convex_loss(target, lambda)];
     // With very many parameters, such a front takes longer than everything else, so only the model
     // that minimizes the log loss is used.
     if Linear.n_params(train.schema()) > MOST_DENSE {

@@ -48,7 +48,7 @@ impl LiveOptions {
                 true => attribute_texts(&self.spec),
                 false => names.iter().map(|name| grammar::quote(name)).collect(),
             };
-            self.request.objectives = default_objectives(&attributes, false);
+            self.request.objectives = default_objectives(&attributes, false, self.spec.numeric);
         }
         if self.request.objectives.len() < 2 && !self.request.loss_alone {
             return usage(say![

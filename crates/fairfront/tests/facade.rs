@@ -26,7 +26,7 @@ fn a_front_equals_that_of_the_underlying_crates() {
         ..Ask::default()
     };
     let request = ask
-        .request("demo", &attribute_texts(&prepared.spec))
+        .request("demo", &attribute_texts(&prepared.spec), false)
         .unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     let expected = Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted);

@@ -189,7 +189,7 @@ fn options(
     let source = known.clone().unwrap_or_else(|| "stream".into());
     Ok(StreamOptions {
         live: LiveOptions {
-            request: asked.solver.request(&source, &spec)?,
+            request: asked.solver.request(&source, &spec, spec.numeric)?,
             spec,
             keep: match (asked.window, asked.reservoir) {
                 (Some(rows), _) => Keep::Window(rows),

@@ -125,7 +125,7 @@ fn the_library_and_the_command_give_the_same_bytes() {
         ..fairfront_run::Ask::default()
     };
     let attributes = fairfront_run::attribute_texts(&spec);
-    let request = ask.request(data, &attributes).expect("a request");
+    let request = ask.request(data, &attributes, false).expect("a request");
     let fitted = fairfront_run::fit(&prepared, &request, &mut ()).expect("a front");
     let mut run = fairfront_run::Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted);
     for (name, bytes) in run.to_files().expect("files") {

@@ -91,6 +91,7 @@ impl Moments {
         let mut tallies = Tallies {
             totals: vec![[[0.0; 2]; 2]; self.n_regions],
             selected: vec![vec![[[0.0; 2]; 2]; self.n_regions]; self.n_models],
+            numbers: None,
         };
         for stratum in &self.strata {
             let sums = |i: usize| [stratum.mean[i], stratum.pairs[i * (i + 1) / 2 + i]];

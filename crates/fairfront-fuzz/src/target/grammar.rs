@@ -150,7 +150,7 @@ grammar!(
     ],
     |text| {
         let attributes: Vec<Attribute> = fixture::prepared().attributes().cloned().collect();
-        let read = |text: &str| parse_objective(text, &attributes).map(|o| o.definition());
+        let read = |text: &str| parse_objective(text, &attributes, &fairfront_core::Target::Binary).map(|o| o.definition());
         match read(text) {
             // A definition lists all settings, so that it can be typed again.
             Ok(definition) => again(&definition, &definition, read),
@@ -180,7 +180,7 @@ grammar!(
             penalty: Some(0.1),
             ..Ask::default()
         };
-        let Ok(request) = ask.request("x.csv", &["sex".to_owned()]) else {
+        let Ok(request) = ask.request("x.csv", &["sex".to_owned()], false) else {
             return Ok(Taken::Refused);
         };
         let json = serde_json::to_string(&request).map_err(|e| e.to_string())?;

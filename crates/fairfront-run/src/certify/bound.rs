@@ -86,14 +86,18 @@ pub(super) fn bound<'a>(
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
+        let testable = match schema.target.is_binary() {
+            true => "rates, differences of rates and ratios of rates",
+            false => "means of predictions, residuals and errors, and differences of these means",
+        };
         return reject(say![
-            "{name} cannot be certified (only rates, differences of rates and ratios of rates can)";
+            "{name} cannot be certified (only {testable} can)";
             near;
             untested()
         ]);
     };
     let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
-    let compares = !matches!(family.kind, Kind::Rate { .. });
+    let compares = !family.is_single();
     let is_ratio = matches!(family.kind, Kind::Ratio { .. });
     if compares && at_most == is_ratio {
         let (side, limit) = if is_ratio {
@@ -129,10 +133,16 @@ pub(super) fn group_label(region: usize, schema: &Schema) -> Option<String> {
 
 /// The rows among which a rate is computed.
 pub(super) fn people(rate: Rate, region: usize, schema: &Schema) -> String {
-    let of = group_label(region, schema).map_or_else(String::new, |label| format!(" of {label}"));
+    let rows = people_of(region, schema);
     match rate {
-        Rate::FalseNegative => format!("rows{of} that are labeled positive"),
-        Rate::FalsePositive => format!("rows{of} that are labeled negative"),
-        Rate::Selection | Rate::Accuracy => format!("rows{of}"),
+        Rate::FalseNegative => format!("{rows} that are labeled positive"),
+        Rate::FalsePositive => format!("{rows} that are labeled negative"),
+        Rate::Selection | Rate::Accuracy => rows,
     }
+}
+
+/// The rows of a region.
+pub(super) fn people_of(region: usize, schema: &Schema) -> String {
+    let of = group_label(region, schema).map_or_else(String::new, |label| format!(" of {label}"));
+    format!("rows{of}")
 }

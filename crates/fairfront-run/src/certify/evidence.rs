@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Decided, Decisions, Measure, Points, Schema, Tallies, bracketed, n_regions, predictor_of, say,
+    Decided, Decisions, Measure, NumberTallies, Points, Schema, Tallies, bracketed, n_regions, predictor_of, say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
@@ -101,7 +101,11 @@ pub(crate) fn weigh(
         intervals: Vec::new(),
         info: IntervalInfo {
             confidence: CONFIDENCE,
-            replicates,
+            // Means of predicted numbers have closed-form intervals.
+            replicates: match encoded.part(order).schema().target.is_binary() {
+                true => replicates,
+                false => 0,
+            },
             left_out: 0.0,
         },
         diagnostics: Vec::new(),
@@ -121,7 +125,7 @@ pub(crate) fn weigh(
         let schema = encoded.part(part).schema();
         let tallies = &counted.tallies;
         let (key, limits) = (part as u64, (replicates, is_over));
-        let found = intervals(&decisions, tallies, schema, judged, key, scope, limits)?;
+        let found = intervals(decisions.as_ref(), tallies, schema, judged, key, scope, limits)?;
         let Some(found) = found else {
             return Ok(None);
         };
@@ -149,14 +153,29 @@ pub(crate) fn weigh(
 }
 
 impl Counted {
-    fn of(split: Part, encoded: &Encoded, models: &Points) -> Result<(Self, Decided), Error> {
+    fn of(
+        split: Part,
+        encoded: &Encoded,
+        models: &Points,
+    ) -> Result<(Self, Option<Decided>), Error> {
         let rows = encoded.part(split);
-        let decisions = Decided::of(&*predictor_of(rows.schema()), rows, models)?;
+        let predictor = predictor_of(rows.schema());
+        let decisions = match rows.schema().target.is_binary() {
+            true => Some(Decided::of(&*predictor, rows, models)?),
+            false => None,
+        };
+        let tallies = match &decisions {
+            Some(decisions) => decisions.tallies(),
+            None => Tallies {
+                numbers: Some(NumberTallies::of(&*predictor, rows, models)?),
+                ..Tallies::default()
+            },
+        };
         let counted = Self {
             split,
             rows: rows.n_rows() as u64,
             fingerprint: encoded.fingerprints()?[split as usize].labels.clone(),
-            tallies: decisions.tallies(),
+            tallies,
             bands: Vec::new(),
         };
         Ok((counted, decisions))
@@ -164,6 +183,10 @@ impl Counted {
 
     fn fits(&self, n_models: usize, schema: &Schema) -> bool {
         let (tallies, n) = (&self.tallies, n_regions(schema));
+        if !schema.target.is_binary() {
+            let numbers = tallies.numbers.as_ref();
+            return numbers.is_some_and(|numbers| numbers.fits(n_models + 1, n));
+        }
         let sizes = tallies.selected.iter().all(|of_model| of_model.len() == n);
         let numbers = tallies.selected.iter().flatten().chain(&tallies.totals);
         let sound = numbers
@@ -214,7 +237,7 @@ impl Evidence {
             let (tallies, key) = (&certifying.tallies, Part::Certify as u64);
             let limits: (usize, &dyn Fn() -> bool) = (REPLICATES, &|| false);
             let decided = Decided::Rows(certify.clone());
-            let found = intervals(&decided, tallies, schema, &[], key, Scope::Bands, limits)?;
+            let found = intervals(Some(&decided), tallies, schema, &[], key, Scope::Bands, limits)?;
             certifying.bands = found.map(|found| found.bands).unwrap_or_default();
         }
         Ok(Self {

@@ -1,8 +1,8 @@
 //! The measures that can be tested: rates, and differences and ratios of rates between groups.
 
-use fairfront_core::{Cell, Contrast, Rate, Redrawn, Schema, Tallies, regions_of, wilson};
+use fairfront_core::{Cell, Contrast, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson};
 
-/// A measure made of binomial cells.
+/// A measure made of binomial cells, or of means of predicted numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Family {
     /// The measure's name in the columns of a front, such as `demographic_parity_difference(sex)`.
@@ -22,11 +22,53 @@ pub(crate) enum Kind {
     Difference { terms: Vec<(Rate, Vec<usize>)> },
     /// The smallest selection rate divided by the largest.
     Ratio { regions: Vec<usize> },
+    /// The mean of a quantity of predicted numbers, or its root.
+    Mean { of: Averaged, region: usize },
+    /// The largest minus the smallest mean over regions.
+    MeanDifference { of: Quantity, regions: Vec<usize> },
+    /// The largest mean over regions.
+    Worst { of: Averaged, regions: Vec<usize> },
+}
+
+/// A quantity of predicted numbers that is averaged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Averaged {
+    pub(crate) quantity: Quantity,
+    /// Whether the measure is the root of the mean.
+    pub(crate) root: bool,
+}
+
+impl Averaged {
+    const RMSE: Self = Self {
+        quantity: Quantity::Squared,
+        root: true,
+    };
+    const MAE: Self = Self {
+        quantity: Quantity::Absolute,
+        root: false,
+    };
+
+    /// The measure at a mean.
+    fn measure(self, mean: f64) -> f64 {
+        if self.root { mean.max(0.0).sqrt() } else { mean }
+    }
+
+    /// The mean at a value of the measure.
+    fn mean(self, measure: f64) -> f64 {
+        if self.root {
+            measure.max(0.0) * measure.max(0.0)
+        } else {
+            measure
+        }
+    }
 }
 
 impl Family {
     /// All measures of rows with this schema that can be tested, in the order of the columns.
     pub(crate) fn all(schema: &Schema) -> Vec<Self> {
+        if !schema.target.is_binary() {
+            return Self::all_of_numbers(schema);
+        }
         let rate = |name: String, rate: Rate, region: usize| Self {
             name,
             kind: Kind::Rate { rate, region },
@@ -86,10 +128,107 @@ impl Family {
         all
     }
 
+    /// The same for predicted numbers.
+    fn all_of_numbers(schema: &Schema) -> Vec<Self> {
+        let family = |name: String, kind: Kind, left_out: &[usize]| Self {
+            name,
+            kind,
+            left_out: left_out.to_vec(),
+        };
+        let plain = |quantity| Averaged {
+            quantity,
+            root: false,
+        };
+        let means = [
+            ("rmse", Averaged::RMSE),
+            ("mae", Averaged::MAE),
+            ("mean_prediction", plain(Quantity::Prediction)),
+            ("mean_residual", plain(Quantity::Residual)),
+        ];
+        let mut all: Vec<Self> = means
+            .iter()
+            .map(|(name, of)| family((*name).into(), Kind::Mean { of: *of, region: 0 }, &[]))
+            .collect();
+        for (index, attribute) in schema.attributes.iter().enumerate() {
+            let (a, own) = (&attribute.name, regions_of(schema, index));
+            let small = attribute.small.with_label(None);
+            let is_large = |region: &usize| !small.contains(&((region - own.start) as u32));
+            let (regions, left_out): (Vec<usize>, Vec<usize>) = own.clone().partition(is_large);
+            let difference = |of| Kind::MeanDifference {
+                of,
+                regions: regions.clone(),
+            };
+            let worst = |of| Kind::Worst {
+                of,
+                regions: regions.clone(),
+            };
+            let compared = [
+                ("mean_difference", difference(Quantity::Prediction)),
+                ("mae_difference", difference(Quantity::Absolute)),
+                ("worst_group_rmse", worst(Averaged::RMSE)),
+                ("worst_group_mae", worst(Averaged::MAE)),
+            ];
+            all.extend(
+                compared.map(|(name, kind)| family(format!("{name}({a})"), kind, &left_out)),
+            );
+            for (group, region) in attribute.groups.iter().zip(own.clone()) {
+                let of_group = means.iter().map(|(name, of)| {
+                    let name = format!("{name}({a}={group})");
+                    family(name, Kind::Mean { of: *of, region }, &[])
+                });
+                all.extend(of_group);
+            }
+        }
+        all
+    }
+
+    /// Whether the measure describes one set of rows, rather than comparing groups.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Rate { .. } | Kind::Mean { .. })
+    }
+
+    /// The quantities and regions from which a measure of predicted numbers is computed.
+    pub(crate) fn means(&self) -> Vec<(Quantity, usize)> {
+        match &self.kind {
+            Kind::Mean { of, region } => vec![(of.quantity, *region)],
+            Kind::MeanDifference { of, regions } => regions.iter().map(|r| (*of, *r)).collect(),
+            Kind::Worst { of, regions } => regions.iter().map(|r| (of.quantity, *r)).collect(),
+            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => Vec::new(),
+        }
+    }
+
+    /// The measure of a model.
+    pub(crate) fn estimate(&self, tallies: &Tallies, model: usize) -> Option<f64> {
+        let of = |of: Quantity, region: usize| {
+            let mean = tallies.mean(model, of, region);
+            (mean.rows > 0.0).then_some(mean.value)
+        };
+        let all = |quantity: Quantity, regions: &[usize]| -> Option<(f64, f64)> {
+            let means: Option<Vec<f64>> = regions.iter().map(|r| of(quantity, *r)).collect();
+            let means = means.filter(|means| !means.is_empty())?;
+            let low = means.iter().copied().fold(f64::INFINITY, f64::min);
+            Some((low, means.iter().copied().fold(f64::NEG_INFINITY, f64::max)))
+        };
+        match &self.kind {
+            Kind::Mean { of: averaged, region } => {
+                of(averaged.quantity, *region).map(|mean| averaged.measure(mean))
+            }
+            Kind::MeanDifference { of, regions } => {
+                all(*of, regions).map(|(low, high)| high - low)
+            }
+            Kind::Worst { of, regions } => {
+                all(of.quantity, regions).map(|(_, high)| of.measure(high))
+            }
+            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => {
+                self.value(|rate, region| tallies.cell(model, rate, region).rate())
+            }
+        }
+    }
+
     /// Whether the measure covers all rows or compares all groups, rather than describing one
     /// group.
     pub(crate) fn is_overall(&self) -> bool {
-        !matches!(self.kind, Kind::Rate { region, .. } if region > 0)
+        !matches!(self.kind, Kind::Rate { region, .. } | Kind::Mean { region, .. } if region > 0)
     }
 
     /// The rates and regions from which the measure is computed.
@@ -101,6 +240,7 @@ impl Family {
                 .flat_map(|(rate, regions)| regions.iter().map(|region| (*rate, *region)))
                 .collect(),
             Kind::Ratio { regions } => regions.iter().map(|r| (Rate::Selection, *r)).collect(),
+            Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => Vec::new(),
         }
     }
 
@@ -128,6 +268,7 @@ impl Family {
                 let (high, low) = extremes(Rate::Selection, regions)?;
                 (high > 0.0).then(|| low / high)
             }
+            Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => None,
         }
     }
 
@@ -174,6 +315,29 @@ impl Family {
                 };
                 Some(ordered(regions).into_iter().map(contrast).collect())
             }
+            (Kind::Mean { of, region }, at_most) => {
+                let mean = tallies.mean(model, of.quantity, *region);
+                let limit = of.mean(limit);
+                Some(vec![match at_most {
+                    true => Contrast::MeanAtMost { mean, limit },
+                    false => Contrast::MeanAtLeast { mean, limit },
+                }])
+            }
+            (Kind::MeanDifference { of, regions }, true) => {
+                let contrast = |(a, b)| Contrast::MeanDifference {
+                    a: tallies.mean(model, *of, a),
+                    b: tallies.mean(model, *of, b),
+                    limit,
+                };
+                Some(ordered(regions).into_iter().map(contrast).collect())
+            }
+            (Kind::Worst { of, regions }, true) => {
+                let contrast = |region: &usize| Contrast::MeanAtMost {
+                    mean: tallies.mean(model, of.quantity, *region),
+                    limit: of.mean(limit),
+                };
+                Some(regions.iter().map(contrast).collect())
+            }
             _ => None,
         }
     }
@@ -201,6 +365,12 @@ impl Family {
                     let error = (v / (p * p) + w / (q * q)).sqrt();
                     Some((libm::log(p) - libm::log(q), error))
                 }
+                Pair::Mean(of, region) => tallies.mean(model, of, region).with_error(),
+                Pair::MeanMinus(of, a, b) => {
+                    let [a, b] = [a, b].map(|region| tallies.mean(model, of, region).with_error());
+                    let ((a, of_a), (b, of_b)) = (a?, b?);
+                    Some((a - b, libm::hypot(of_a, of_b)))
+                }
             };
             all.push(contrast());
         });
@@ -223,6 +393,8 @@ impl Family {
                     let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
                     (p > 0.0 && q > 0.0).then(|| libm::log(p / q))
                 }
+                // Predicted numbers are not redrawn.
+                Pair::Mean(..) | Pair::MeanMinus(..) => None,
             };
             each(contrast());
         });
@@ -244,6 +416,14 @@ impl Family {
             }
             Kind::Ratio { regions } => pairs(regions, &|a, b| Pair::Over(a, b)),
             Kind::Rate { rate, region } => each(Pair::One(*rate, *region)),
+            Kind::Mean { of, region } => each(Pair::Mean(of.quantity, *region)),
+            Kind::MeanDifference { of, regions } => {
+                pairs(regions, &|a, b| Pair::MeanMinus(*of, a, b));
+            }
+            Kind::Worst { of, regions } => {
+                let all = regions.iter();
+                all.for_each(|region| each(Pair::Mean(of.quantity, *region)));
+            }
         }
     }
 
@@ -286,14 +466,52 @@ impl Family {
                 }
                 Some((low, high))
             }
+            Kind::Mean { of, region } => {
+                let (low, high) = mean_interval(tallies, model, of.quantity, *region, q)?;
+                Some((of.measure(low), of.measure(high)))
+            }
+            Kind::MeanDifference { .. } => {
+                let signed: Option<Vec<(f64, f64)>> =
+                    self.signed(tallies, model).into_iter().collect();
+                let ends = signed?.into_iter();
+                let ends = ends.map(|(d, error)| (d.abs() - q * error, d.abs() + q * error));
+                Some(ends.fold((0.0, 0.0), |all, own| {
+                    (f64::max(all.0, own.0), f64::max(all.1, own.1))
+                }))
+            }
+            Kind::Worst { of, regions } => {
+                let all: Option<Vec<(f64, f64)>> = regions
+                    .iter()
+                    .map(|region| mean_interval(tallies, model, of.quantity, *region, q))
+                    .collect();
+                let all = all.filter(|all| !all.is_empty())?;
+                let largest = |end: fn(&(f64, f64)) -> f64| {
+                    of.measure(all.iter().map(end).fold(f64::NEG_INFINITY, f64::max))
+                };
+                Some((largest(|ends| ends.0), largest(|ends| ends.1)))
+            }
         }
     }
+}
+
+/// The ends of the interval of a mean.
+fn mean_interval(
+    tallies: &Tallies,
+    model: usize,
+    of: Quantity,
+    region: usize,
+    q: f64,
+) -> Option<(f64, f64)> {
+    let (mean, error) = tallies.mean(model, of, region).with_error()?;
+    Some((mean - q * error, mean + q * error))
 }
 
 enum Pair {
     One(Rate, usize),
     Minus(Rate, usize, usize),
     Over(usize, usize),
+    Mean(Quantity, usize),
+    MeanMinus(Quantity, usize, usize),
 }
 
 fn ordered_pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {

@@ -6,7 +6,7 @@ use fairfront_core::{
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
 
-use super::family::{Family, Kind};
+use super::family::Family;
 use crate::Error;
 
 /// Share of samples in which an interval should contain the true value.
@@ -73,10 +73,10 @@ pub(crate) enum Scope {
 }
 
 /// Redraws the rows of these decisions. `judged` lists the measures by which models are compared.
-/// Without replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
+/// Without decisions or replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
 /// work was stopped before all replicates were complete.
 pub(crate) fn intervals(
-    decisions: &Decided,
+    decisions: Option<&Decided>,
     tallies: &Tallies,
     schema: &Schema,
     judged: &[Measure],
@@ -90,6 +90,9 @@ pub(crate) fn intervals(
     }
     let mut found = Redraws::new(&families, tallies);
     let compared = compared(&families, judged, schema);
+    let Some(decisions) = decisions else {
+        return Ok(Some(found.finish(scope, false, 0)));
+    };
     let mut done = 0;
     // Beyond a million rows, each chunk has a fixed cost.
     let many = FEWER_FROM..=MOST_REDRAWN as u64;
@@ -184,14 +187,12 @@ impl<'a> Redraws<'a> {
             (0..n_models).map(of).collect()
         };
         let values = |family: &Family| -> Vec<Option<f64>> {
-            let of = |model: usize| {
-                family.value(|rate, region| tallies.cell(model, rate, region).rate())
-            };
+            let of = |model: usize| family.estimate(tallies, model);
             (0..n_models).map(of).collect()
         };
-        let several = |family: &Family| match family.kind {
-            Kind::Rate { .. } => Vec::new(),
-            _ => vec![Vec::new(); n_models],
+        let several = |family: &Family| match family.is_single() {
+            true => Vec::new(),
+            false => vec![Vec::new(); n_models],
         };
         Self {
             signed: families.iter().map(signed).collect(),
@@ -235,7 +236,7 @@ impl<'a> Redraws<'a> {
                     (Some(most), Some(own)) => Some(most.max(own)),
                     _ => None,
                 };
-                if !matches!(family.kind, Kind::Rate { .. }) {
+                if !family.is_single() {
                     of_models.push(of_model.map(|v| v as f32));
                 }
             }
@@ -405,7 +406,7 @@ impl<'a> Redraws<'a> {
                     "change_high",
                     changes.iter().map(|v| v.map(|v| v.1)).collect(),
                 );
-                if scope == Scope::All && !matches!(family.kind, Kind::Rate { .. }) {
+                if scope == Scope::All && !family.is_single() {
                     column("bias", self.biases(at));
                 }
             }

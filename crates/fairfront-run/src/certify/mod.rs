@@ -33,7 +33,7 @@ pub(crate) use plan::Plan;
 use bound::bound;
 
 use crate::select::{Rule, Selection};
-use crate::setting::{self, BEST, REQUIRE, SELECT_CONFIDENCE};
+use crate::setting::{self, BEST, EXACT, REQUIRE, SELECT_CONFIDENCE};
 use crate::{Error, Requirement, Run, Term};
 
 /// Requirements to certify, and how.
@@ -45,12 +45,13 @@ pub struct Demand {
     pub confidence: f64,
     /// Whether to use finite-sample tests.
     pub exact: bool,
-    /// The measure to optimize; with p-values, it determines the order of tests.
-    pub best: Term,
+    /// The measure to optimize; with p-values, it determines the order of tests. `None` stands for the
+    /// measure of how good predictions are.
+    pub best: Option<Term>,
 }
 
 impl Demand {
-    /// Parses requirements; `best` defaults to the accuracy.
+    /// Parses requirements; `best` defaults to the accuracy, or to the error of predicted numbers.
     pub fn parse(
         requirements: &[String],
         confidence: f64,
@@ -68,23 +69,35 @@ impl Demand {
             requirements: requirements.iter().map(parse).collect::<Result<_, _>>()?,
             confidence,
             exact,
-            best: Term::parse(best.unwrap_or("accuracy")).map_err(|e| e.of_setting(BEST))?,
+            best: best
+                .map(|best| Term::parse(best).map_err(|e| e.of_setting(BEST)))
+                .transpose()?,
         })
     }
 }
 
 impl Demand {
+    /// Rejects tests that a target does not support.
+    fn check_target(&self, schema: &Schema) -> Result<(), Error> {
+        if self.exact && !schema.target.is_binary() {
+            return Err(Error::usage(say![
+                EXACT, ": finite-sample tests need bounded values, but the target is a number";
+                "remove ", EXACT
+            ]));
+        }
+        Ok(())
+    }
+
     /// Rejects, before a fit, requirements that could not be certified after it.
     pub fn check(&self, facts: &Facts) -> Result<(), Error> {
         let attributes = facts.attributes.iter();
         let attributes = attributes.map(|rule| rule.attribute.clone());
         let schema = Schema {
-            numeric: Vec::new(),
-            categorical: Vec::new(),
             attributes: attributes.collect(),
-            target: fairfront_core::Target::Binary,
-            hidden: 0,
+            target: facts.kind(),
+            ..Schema::default()
         };
+        self.check_target(&schema)?;
         for requirement in &self.requirements {
             bound(requirement, &schema, None)?;
         }

@@ -1,12 +1,14 @@
 //! Tests of requirements on a run: the order of models, the tests, and the number of rows needed.
 
-use fairfront_core::{Contrast, Rate, Tallies, bracketed, normal_quantile, say};
+use fairfront_core::{
+    Contrast, Message, NumberTallies, Rate, Tallies, bracketed, normal_quantile, say,
+};
 use fairfront_data::Part;
 use fairfront_data::setting::MERGE;
 use fairfront_model::{Checked, GroupSize, ModelCertificate, ModelId, Stated, TestKind, Verdict};
 use fairfront_pareto::{Values, nondominated};
 
-use super::bound::{Bound, bound, group_label, people};
+use super::bound::{Bound, bound, group_label, people, people_of};
 use super::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Tested, Uncertified, Use,
     no_rows,
@@ -42,6 +44,7 @@ impl<'a> Plan<'a> {
             ]));
         }
         let schema = run.encoding.schema();
+        demand.check_target(&schema)?;
         let columns = FrontColumns::of(&run.info, &run.front);
         let bounds = demand.requirements.iter();
         let bounds = bounds
@@ -89,15 +92,41 @@ impl<'a> Plan<'a> {
                     problem;
                     "merge groups", bracketed(MERGE), " or collect more rows"
                 ];
-                return Err(Error::Uncertified(Box::new(Uncertified {
-                    requirements: self.requirements(),
-                    certificate: None,
-                    reason: Some(reason),
-                    closest: None,
-                })));
+                return Err(self.untestable(reason));
+            }
+        }
+        self.check_means()
+    }
+
+    /// Fails if a mean has too few rows to be tested.
+    fn check_means(&self) -> Result<(), Error> {
+        let schema = self.run.encoding.schema();
+        let numbers = self.certifying.tallies.numbers.as_ref();
+        let least = match numbers.is_some_and(NumberTallies::is_weighted) {
+            true => LEAST_EFFECTIVE,
+            false => 2.0,
+        };
+        for (of, region) in self.bounds.iter().flat_map(|bound| bound.family.means()) {
+            let rows = self.certifying.tallies.mean(0, of, region).rows;
+            if rows < least {
+                let people = people_of(region, &schema);
+                let split = self.certifying.split.name();
+                return Err(self.untestable(say![
+                    "the {people} among the {split} rows count as {rows:.1} equal rows, fewer than {least}";
+                    "merge groups", bracketed(MERGE), " or collect more rows"
+                ]));
             }
         }
         Ok(())
+    }
+
+    fn untestable(&self, reason: Message) -> Error {
+        Error::Uncertified(Box::new(Uncertified {
+            requirements: self.requirements(),
+            certificate: None,
+            reason: Some(reason),
+            closest: None,
+        }))
     }
 
     fn requirements(&self) -> Vec<String> {
@@ -129,10 +158,10 @@ impl<'a> Plan<'a> {
             .filter(|certificate| certificate.rows.fingerprint == rows.fingerprint)
             .collect();
         let order = self.order_column()?;
-        let kind = if self.demand.exact {
-            TestKind::Exact
-        } else {
-            TestKind::Score
+        let kind = match (self.demand.exact, self.certifying.tallies.numbers.is_some()) {
+            (true, _) => TestKind::Exact,
+            (false, true) => TestKind::Welch,
+            (false, false) => TestKind::Score,
         };
         let sorted = |mut strings: Vec<String>| {
             strings.sort();
@@ -186,7 +215,7 @@ impl<'a> Plan<'a> {
 
     /// The column to optimize, and its values with the sign such that less is better.
     fn order_column(&self) -> Result<(String, Vec<Option<f64>>), Error> {
-        let column = self.columns.best_column(&self.demand.best)?;
+        let column = self.columns.best_column(self.demand.best.as_ref())?;
         let sign = if column.large_is_better { -1.0 } else { 1.0 };
         let bad = column.values.iter().map(|v| v.map(|v| sign * v)).collect();
         Ok((column.name, bad))
@@ -283,7 +312,7 @@ impl<'a> Plan<'a> {
         let schema = self.run.encoding.schema();
         let tallies = &self.certifying.tallies;
         let rate = |rate: Rate, region: usize| tallies.cell(model, rate, region).rate();
-        let estimate = bound.family.value(rate);
+        let estimate = bound.family.estimate(tallies, model);
         // A band at the stated confidence. After looking, the band that decided the test.
         let level = match certificate.test {
             TestKind::Band => certificate.level / self.bounds.len() as f64,
@@ -308,12 +337,20 @@ impl<'a> Plan<'a> {
                 rows: tallies.cell(model, of, region).trials,
                 rate: rate(of, region),
             });
+        let means = bound.family.means().into_iter().map(|(of, region)| {
+            let mean = tallies.mean(model, of, region);
+            GroupSize {
+                group: group_label(region, &schema),
+                rows: mean.rows,
+                rate: (mean.rows > 0.0).then_some(mean.value),
+            }
+        });
         Checked {
             requirement: bound.requirement.to_string(),
             verdict,
             estimate,
             band,
-            groups: groups.collect(),
+            groups: groups.chain(means).collect(),
             not_covered: bound.not_covered(&schema),
         }
     }
@@ -425,7 +462,7 @@ impl<'a> Plan<'a> {
                     .map(|b| b.reach(level))
                     .fold(0.0, f64::max)
             }
-            TestKind::Score | TestKind::Exact => -normal_quantile(level),
+            TestKind::Score | TestKind::Welch | TestKind::Exact => -normal_quantile(level),
         };
         let z = reach + normal_quantile(POWER);
         let tallies = &self.certifying.tallies;
@@ -443,7 +480,15 @@ impl<'a> Plan<'a> {
                 ),
                 Contrast::AtLeast { cell, limit } => (cell.rate()? - limit, cell.variance()),
                 Contrast::AtMost { cell, limit } => (limit - cell.rate()?, cell.variance()),
+                Contrast::MeanDifference { a, b, limit } => {
+                    (limit - (a.value - b.value), a.variance + b.variance)
+                }
+                Contrast::MeanAtLeast { mean, limit } => (mean.value - limit, mean.variance),
+                Contrast::MeanAtMost { mean, limit } => (limit - mean.value, mean.variance),
             };
+            if !variance.is_finite() {
+                return None;
+            }
             if room <= 0.0 {
                 return None;
             }

@@ -115,10 +115,10 @@ fn the_unmitigated_network_is_a_minimum() {
     let stop = StopSignal::default();
     let found = logistic_model(train, lambda, stop.clone()).unwrap();
     let linear = linear_model(train, lambda, stop).unwrap();
-    let problem = log_loss(Arc::new(train.clone()), Arc::new(network), lambda).unwrap();
+    let problem = convex_problem(Arc::new(train.clone()), Arc::new(network), lambda).unwrap();
     let (values, gradients) = problem.evaluate(&found).unwrap();
     let rows = Arc::new(train.clone());
-    let of_linear = log_loss(rows, Arc::new(fairfront_core::Linear), lambda).unwrap();
+    let of_linear = convex_problem(rows, Arc::new(fairfront_core::Linear), lambda).unwrap();
     assert!(values[0] < of_linear.values(&linear).unwrap()[0]);
     let size: f64 = gradients.get(0, 0).iter().map(|g| g * g).sum();
     // The descent ends when steps lower the loss by less than 1e-7 of it.

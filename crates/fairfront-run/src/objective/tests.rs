@@ -8,11 +8,11 @@ fn attributes() -> Vec<Attribute> {
 }
 
 fn name(text: &str) -> String {
-    parse_objective(text, &attributes()).unwrap().name()
+    parse_objective(text, &attributes(), &Target::Binary).unwrap().name()
 }
 
 fn refused(text: &str) -> String {
-    let Err(error) = parse_objective(text, &attributes()) else {
+    let Err(error) = parse_objective(text, &attributes(), &Target::Binary) else {
         panic!("{text} is accepted");
     };
     assert!(error.is_usage());
@@ -29,7 +29,7 @@ fn objectives_are_parsed() {
         "score_covariance(sex:race, given=positive)"
     );
     assert_eq!(
-        parse_objective("log_loss(lambda=0.5)", &[])
+        parse_objective("log_loss(lambda=0.5)", &[], &Target::Binary)
             .unwrap()
             .penalty(),
         0.5
@@ -97,7 +97,7 @@ fn measures_name_the_objective_that_improves_them() {
 }
 
 fn definition(text: &str) -> String {
-    parse_objective(text, &attributes()).unwrap().definition()
+    parse_objective(text, &attributes(), &Target::Binary).unwrap().definition()
 }
 
 /// Definitions with all settings.
@@ -349,6 +349,6 @@ proptest! {
 
     #[test]
     fn no_input_panics(text in ".*") {
-        let _ = parse_objective(&text, &attributes());
+        let _ = parse_objective(&text, &attributes(), &Target::Binary);
     }
 }

@@ -103,7 +103,7 @@ fn held_out_losses_match_models_fitted_from_scratch() {
                 .collect();
             let scale = train.n_rows() as f64 / kept.len() as f64;
             let kept = gathered(&train, &kept).unwrap();
-            let problem = log_loss(Arc::new(kept), Arc::new(Linear), tried * scale).unwrap();
+            let problem = convex_problem(Arc::new(kept), Arc::new(Linear), tried * scale).unwrap();
             let x = problem
                 .loss()
                 .unwrap()
@@ -134,7 +134,7 @@ fn held_out_losses_match_models_fitted_from_scratch() {
 fn both_minimizers_agree() {
     let (_, train) = demo(500);
     for lambda in [0.3, 0.01, 1e-4] {
-        let problem = log_loss(Arc::new(train.clone()), Arc::new(Linear), lambda).unwrap();
+        let problem = convex_problem(Arc::new(train.clone()), Arc::new(Linear), lambda).unwrap();
         let zero = vec![0.0; problem.n_params()];
         let value = |x: Vec<f64>| {
             let n = x.len();

@@ -36,6 +36,17 @@ pub struct Term {
 }
 
 impl Term {
+    /// A measure of all rows, on the rows that choose models.
+    pub(crate) fn measure(name: &str) -> Self {
+        Self {
+            split: None,
+            objective: false,
+            name: name.into(),
+            attribute: Vec::new(),
+            group: Vec::new(),
+        }
+    }
+
     /// Parses a whole string.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut scanner = Scanner::new(text);

@@ -114,8 +114,8 @@ impl FrontColumns {
     /// The splits that have rows.
     pub fn splits(&self) -> Vec<Part> {
         let has_rows = |part: &Part| {
-            let accuracy = format!("{}.accuracy", part.name());
-            self.columns.get(&accuracy).is_some()
+            let performance = format!("{}.{}", part.name(), self.meaning.performance);
+            self.columns.get(&performance).is_some()
         };
         Part::SHOWN.into_iter().filter(has_rows).collect()
     }
@@ -214,7 +214,9 @@ impl FrontColumns {
     }
 
     /// The column of the measure to optimize.
-    pub(crate) fn best_column(&self, term: &Term) -> Result<Column, Error> {
+    pub(crate) fn best_column(&self, term: Option<&Term>) -> Result<Column, Error> {
+        let performance = Term::measure(&self.meaning.performance);
+        let term = term.unwrap_or(&performance);
         let found = self.find(term, First::Measure);
         found.map_err(|e| wrong(BEST, term, &e))
     }

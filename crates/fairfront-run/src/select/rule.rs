@@ -16,8 +16,9 @@ use crate::setting::{BEST, MODEL_ID, WEIGHTS};
 /// How to choose among the models that meet the requirements.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
-    /// The best model in a measure or an objective.
-    Best(Term),
+    /// The best model in a measure or an objective; `None` stands for the measure of how good predictions
+    /// are.
+    Best(Option<Term>),
     /// The knee of these models.
     Knee,
     /// The least weighted sum, with all values scaled to [0, 1] over the front, 0 for the best.
@@ -264,14 +265,18 @@ fn choose(front: &FrontColumns, points: &[usize], rule: &Rule) -> Result<(usize,
                 ": the front has no such model; choose one of 1 to {last}"
             ]))
         }
-        Rule::Best(term) => best(front, points, term),
+        Rule::Best(term) => best(front, points, term.as_ref()),
         Rule::Knee => at_knee(front, points),
         Rule::Weights(weights) => weighted(front, points, weights),
         Rule::Regret => least_regret(front, points),
     }
 }
 
-fn best(front: &FrontColumns, points: &[usize], term: &Term) -> Result<(usize, String), Error> {
+fn best(
+    front: &FrontColumns,
+    points: &[usize],
+    term: Option<&Term>,
+) -> Result<(usize, String), Error> {
     let column = front.best_column(term)?;
     let (sign, word) = match column.large_is_better {
         true => (-1.0, "highest"),

@@ -300,7 +300,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
                     covariance: false,
                 })
                 .into(),
-                measures: meaning::measures(),
+                measures: meaning::measures(&fairfront_core::Target::Binary),
             },
             front_in,
             measures: vec![

@@ -194,7 +194,7 @@ pub fn tune(
     let source = facts.table.clone();
     let names = grid.axes.iter().map(|axis| axis.name.as_str());
     let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
-    let mut request = ask.request_with(&source, &attribute_texts(&facts.spec), &names)?;
+    let mut request = ask.request_with(&source, &attribute_texts(&facts.spec), facts.is_number(), &names)?;
     // Invalid settings of a requested solver are errors before any work.
     if let ([only], false) = (request.solvers.as_slice(), grid.axes.is_empty()) {
         grid.clone().plan(&only.solver, ask)?;

@@ -90,7 +90,7 @@ fn the_chosen_trial_is_the_most_accurate() {
         for (i, trial) in tuning.trials.iter().enumerate() {
             let mut alone = ask.clone();
             alone.settings.extend(trial.settings.0.clone());
-            let request = alone.request("demo", &["sex".into()]).unwrap();
+            let request = alone.request("demo", &["sex".into()], false).unwrap();
             let fitted = fit(&prepared, &request, &mut ()).unwrap();
             let front = front_table(&fitted);
             let column = |name: &str| -> Vec<f64> {
@@ -136,7 +136,7 @@ fn hypervolumes_are_those_of_the_measures() {
     for trial in &tuning.trials {
         let mut alone = ask(&[]);
         alone.settings.extend(trial.settings.0.clone());
-        let request = alone.request("demo", &["sex".into()]).unwrap();
+        let request = alone.request("demo", &["sex".into()], false).unwrap();
         let fitted = fit(&prepared, &request, &mut ()).unwrap();
         let split = &fitted.splits[1];
         let point = |m: &Measures| {
@@ -498,7 +498,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
         &mut (),
     )
     .unwrap();
-    let request = default.request("demo", &["sex".into()]).unwrap();
+    let request = default.request("demo", &["sex".into()], false).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     assert_eq!(tuning.solver, "weighted");
     assert_eq!(fitted.solver.name(), "weighted");
@@ -520,7 +520,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
             penalty,
             ..default.clone()
         };
-        let request = alone.request("demo", &["sex".into()]).unwrap();
+        let request = alone.request("demo", &["sex".into()], false).unwrap();
         let fitted = fit(&prepared, &request, &mut ()).unwrap();
         let accuracies = fitted.splits[1].measures.iter();
         let accuracies = accuracies.filter_map(|m| m.overall.accuracy());
@@ -566,7 +566,7 @@ fn combinations_change_the_papers_settings() {
     assert_eq!(tuning.objectives, ["log_loss", "score_covariance(sex)"]);
     let mut alone = ask.clone();
     alone.settings.push(("step".into(), "4".into()));
-    let request = alone.request("demo", &["sex".into()]).unwrap();
+    let request = alone.request("demo", &["sex".into()], false).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     let accuracies = fitted.splits[1].measures.iter();
     let accuracy = accuracies

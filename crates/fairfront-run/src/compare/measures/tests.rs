@@ -34,7 +34,7 @@ fn run(folder: &Path, name: &str, file: &str, objectives: &[&str], split: &str) 
         models: Some(12),
         ..Ask::default()
     };
-    let request = ask.request(file, &["g".into()]).unwrap();
+    let request = ask.request(file, &["g".into()], false).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     Run::of(&fairfront_data::Facts::of(&prepared).unwrap(), &fitted)
         .write(&folder.join(name), false)

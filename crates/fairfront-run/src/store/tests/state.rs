@@ -23,7 +23,7 @@ fn run(folder: &Path, points: usize) {
         ..Trace::default()
     });
     let request = FitRequest {
-        objectives: crate::default_objectives(&crate::attribute_texts(&prepared.spec), true),
+        objectives: crate::default_objectives(&crate::attribute_texts(&prepared.spec), true, false),
         solvers: vec![SolverChoice {
             solver,
             polish: None,
