@@ -1,6 +1,6 @@
 //! Adult as a stream: do the successive fronts approach the front of all rows?
 
-use fairfront_core::{Dataset, Points, Problem, counted, label_of};
+use fairfront_core::{Dataset, Points, Problem, counted};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
 use fairfront_run::{Error, Keep, Run};
 use fairfront_solve::{Observer, Solver, Trace};
@@ -104,9 +104,8 @@ pub(crate) fn stream(
 
 /// All rows of a table in an encoding.
 fn all_rows(encoding: &Encoding, prepared: &Prepared) -> Result<Dataset, Error> {
-    let label = |positive: &bool| label_of(*positive);
     let facts = RowFacts {
-        labels: prepared.labels.iter().map(label).collect(),
+        labels: prepared.labels.clone(),
         groups: prepared.groups.clone(),
         weights: prepared.weights.clone(),
     };

@@ -62,9 +62,9 @@ fn counts(prepared: &Prepared, group: &str) -> [usize; 2] {
     let code = groups.and_then(|groups| groups.iter().position(|g| g == group));
     let mut counts = [0; 2];
     let codes = prepared.groups.first().into_iter().flatten();
-    for (own, positive) in codes.zip(&prepared.labels) {
+    for (own, label) in codes.zip(&prepared.labels) {
         if Some(*own as usize) == code {
-            counts[usize::from(*positive)] += 1;
+            counts[usize::from(*label > 0.0)] += 1;
         }
     }
     counts

@@ -367,7 +367,7 @@ impl PyDataset {
             Rows::Table(prepared) => prepared.target.as_ref(),
             Rows::Blocks { input, .. } => input.facts.target.as_ref(),
         };
-        Some(target?.positive.as_str())
+        target?.positive()
     }
 
     /// The values of the target.

@@ -26,7 +26,7 @@ use std::fmt::Write;
 use fairfront_core::{counted, grouped};
 use fairfront_data::{
     ColumnSummary, Diagnostic, Dropped, GroupSummary, Inspection, Ordered, Prepared, Proxy, Role,
-    Severity, date_text,
+    Severity, TargetDistribution, date_text,
 };
 
 use crate::output;
@@ -149,16 +149,8 @@ pub(crate) fn inspection(found: &Inspection) -> String {
     columns(&found.columns, &mut out);
 
     if let Some(target) = &found.target {
-        put(
-            &mut out,
-            format_args!(
-                "\nTarget: {}\n  {} positive ({}), {} negative\n",
-                target.condition,
-                grouped(target.positives),
-                percent(target.base_rate),
-                grouped(target.negatives)
-            ),
-        );
+        put(&mut out, format_args!("\nTarget: {}\n", target.condition));
+        out.push_str(&distribution(&target.distribution));
     }
     for (title, tables) in [
         ("Sensitive attribute", &found.sensitive),
@@ -205,6 +197,35 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         );
     }
     out
+}
+
+/// The distribution of a target.
+fn distribution(found: &TargetDistribution) -> String {
+    match found {
+        TargetDistribution::Binary {
+            positives,
+            negatives,
+            base_rate,
+            ..
+        } => format!(
+            "  {} positive ({}), {} negative\n",
+            grouped(*positives),
+            percent(*base_rate),
+            grouped(*negatives)
+        ),
+        TargetDistribution::Number {
+            mean,
+            standard_deviation,
+            min,
+            max,
+        } => format!(
+            "  a number: {} … {}, mean {}, standard deviation {}\n",
+            number(*min),
+            number(*max),
+            number(*mean),
+            number(*standard_deviation)
+        ),
+    }
 }
 
 /// The number of rows in use, and why the others are dropped.
@@ -353,7 +374,10 @@ fn number(value: f64) -> String {
 
 fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     let labeled = groups.0.iter().any(|(_, g)| g.positives.is_some());
-    let mut table = if labeled {
+    let has_means = groups.0.iter().any(|(_, g)| g.mean.is_some());
+    let mut table = if has_means {
+        TextTable::new(&["group", ">rows", ">share", ">mean"])
+    } else if labeled {
         TextTable::new(&[
             "group",
             ">negative",
@@ -365,6 +389,7 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     } else {
         TextTable::new(&["group", ">rows", ">share"])
     };
+    // The rate is the mean if the target is a number.
     let row = |name: &str, count: usize, share: String, positives: Option<usize>, rate: String| {
         match positives {
             Some(positives) => vec![
@@ -375,11 +400,14 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
                 share,
                 rate,
             ],
+            None if has_means => vec![name.to_owned(), grouped(count), share, rate],
             None => vec![name.to_owned(), grouped(count), share],
         }
     };
     for (name, group) in &groups.0 {
-        let rate = group.base_rate.map_or_else(|| "-".into(), percent);
+        let rate = group.base_rate.map(percent);
+        let rate = rate.or(group.mean.map(number));
+        let rate = rate.unwrap_or_else(|| "-".into());
         table.row(row(
             &cut(name, 60),
             group.count,

@@ -41,6 +41,9 @@ pub(crate) struct TableArgs {
     )]
     #[serde(deserialize_with = "strings_or_numbers")]
     positive: Vec<String>,
+    /// Predict the target as a number
+    #[arg(long, help_heading = "Columns")]
+    numeric: bool,
     /// Sensitive column; repeat for several, join with : for an intersection (sex:race)
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
@@ -449,7 +452,12 @@ impl TableArgs {
             files: list(self.files, other.files),
             config: self.config,
             target: self.target.or(other.target),
-            positive: list(self.positive, other.positive),
+            // One of these settings overrides the other.
+            numeric: self.numeric || (other.numeric && self.positive.is_empty()),
+            positive: match self.numeric {
+                true => self.positive,
+                false => list(self.positive, other.positive),
+            },
             sensitive: list(self.sensitive, other.sensitive),
             bins: list(self.bins, other.bins),
             min_group: self.min_group.or(other.min_group),
@@ -490,6 +498,10 @@ impl TableArgs {
                 (spec.positive, spec.also_positive) = (None, Vec::new());
             }
             spec.target = Some(target);
+        }
+        if self.numeric {
+            (spec.positive, spec.also_positive) = (None, Vec::new());
+            spec.numeric = true;
         }
         if let Some((first, others)) = self.positive.split_first() {
             (spec.positive, spec.also_positive) = (Some(first.clone()), others.to_vec());

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use fairfront_core::{
-    CategoricalFeature, Dataset, MOST_HIDDEN, Message, Schema, counted, label_of, say,
+    CategoricalFeature, Dataset, MOST_HIDDEN, Message, Schema, Target, counted, say,
 };
 use fairfront_learn::Learned;
 use rayon::prelude::*;
@@ -67,7 +67,7 @@ const VERSION: u32 = 1;
 /// Labels, groups and weights of the rows to encode, one entry per row.
 #[derive(Debug, Clone, Default)]
 pub struct RowFacts {
-    /// −1 or +1.
+    /// −1 or +1, or standardized numbers ([`Unit::label`](fairfront_core::Unit::label)).
     pub labels: Vec<f64>,
     /// Group codes for each attribute.
     pub groups: Vec<Vec<u32>>,
@@ -193,7 +193,10 @@ impl Encoding {
                 .iter()
                 .map(|r| r.attribute.clone())
                 .collect(),
-            target: fairfront_core::Target::Binary,
+            target: self
+                .target
+                .as_ref()
+                .map_or(Target::Binary, TargetRule::target),
             hidden: self.hidden,
         }
     }
@@ -286,6 +289,15 @@ impl Encoding {
             return Err(Error::BadEncoding(format!(
                 "models have {} hidden units, more than {MOST_HIDDEN}",
                 self.hidden
+            )));
+        }
+        let target = self.target.as_ref();
+        if let Some(rule) = target
+            && rule.unit().is_some_and(|unit| !unit.is_sound())
+        {
+            return Err(Error::BadEncoding(format!(
+                "the unit of the target {:?} is invalid",
+                rule.column
             )));
         }
         for rule in &self.numeric {
@@ -386,7 +398,7 @@ impl Encoded {
                 .par_iter()
                 .map(|p| prepared.rows[pick(p)])
                 .collect();
-            let label = |p: &u32| label_of(prepared.labels[pick(p)]);
+            let label = |p: &u32| prepared.standardized(pick(p));
             let facts = RowFacts {
                 labels: positions.par_iter().map(label).collect(),
                 groups: prepared

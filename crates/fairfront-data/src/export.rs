@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairfront_core::{BLOCK_ROWS, RowSource, say};
+use fairfront_core::{BLOCK_ROWS, RowSource, Target, say};
 
 use crate::date::date_text;
 use crate::encoding::Encoded;
@@ -73,8 +73,8 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
 }
 
 /// Writes the encoded rows as CSV, in the order of [`write_rows`]: one column per feature (categories as 0
-/// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0), `weight` and
-/// `split`. `encoded` must come from `prepared`.
+/// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0; the number itself if the
+/// target is a number), `weight` and `split`. `encoded` must come from `prepared`.
 pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     let schema = encoded.part(Part::Train).schema();
     let features = schema.feature_names();
@@ -91,7 +91,7 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
     let n_features = schema.n_features();
     // An extra place after the intercept receives categories that have no feature.
     let mut values = vec![0.0; n_features + 2];
-    for (part, place) in prepared.split.places() {
+    for (position, (part, place)) in prepared.split.places().into_iter().enumerate() {
         let rows = encoded.part(part);
         if place >= rows.n_rows() {
             let message = "the encoded rows do not match the table; encode the table again";
@@ -112,9 +112,12 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
             let group = attribute.groups.get(code).map_or("", String::as_str);
             writer.write_field(group).map_err(failed)?;
         }
-        let label = if block.labels()[row] > 0.0 { "1" } else { "0" };
+        let label = match schema.target {
+            Target::Binary => u8::from(block.labels()[row] > 0.0).to_string(),
+            Target::Number(_) => prepared.labels[position].to_string(),
+        };
         let weight = block.weights()[row].to_string();
-        for field in [label, weight.as_str(), part.name()] {
+        for field in [label.as_str(), weight.as_str(), part.name()] {
             writer.write_field(field).map_err(failed)?;
         }
         writer.write_record(None::<&[u8]>).map_err(failed)?;

@@ -37,10 +37,7 @@ impl Findings {
     /// Examines a prepared table. `encoding` is the one fitted on its training rows, if there is one.
     pub fn new(prepared: &Prepared, encoding: Option<&Encoding>) -> Result<Self, Error> {
         let train = prepared.split.part(Part::Train);
-        let positives = train.iter().filter(|p| {
-            let label = prepared.labels.get(**p as usize);
-            label.is_some_and(|positive| *positive)
-        });
+        let positives = train.iter().filter(|p| prepared.is_positive(**p as usize));
         let proxies = match encoding {
             Some(encoding) => proxy::measure(prepared, encoding)?,
             None => Vec::new(),
@@ -74,9 +71,9 @@ impl Findings {
         diagnostics.extend(dropped_rows(facts));
         diagnostics.extend(kept_missing(facts));
         diagnostics.extend(rare_class(facts));
-        let has_labels = facts.target.is_some();
+        let has_classes = facts.target.is_some_and(|rule| !rule.is_number());
         let groups = facts.attributes.iter().zip(facts.counts);
-        let groups = groups.flat_map(|(rule, counts)| small_groups(rule, counts, has_labels));
+        let groups = groups.flat_map(|(rule, counts)| small_groups(rule, counts, has_classes));
         let groups = groups.collect();
         let names = facts.attributes.iter().map(|r| r.attribute.name.as_str());
         diagnostics.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
@@ -198,7 +195,7 @@ fn kept_missing(facts: &TableFacts<'_>) -> Option<Diagnostic> {
 }
 
 fn rare_class(facts: &TableFacts<'_>) -> Option<Diagnostic> {
-    let target = facts.target?;
+    let target = facts.target.filter(|rule| !rule.is_number())?;
     let (n_train, positives) = (facts.n_train, facts.n_positives);
     let (count, class) = match positives <= n_train / 2 {
         true => (positives, "positive"),
@@ -233,7 +230,7 @@ struct Counted<'a> {
 pub(crate) fn small_groups(
     rule: &AttributeRule,
     counts: &[[usize; 2]],
-    has_labels: bool,
+    has_classes: bool,
 ) -> Vec<Diagnostic> {
     let (attribute, least) = (&rule.attribute, rule.min_group);
     let small = &attribute.small;
@@ -265,7 +262,7 @@ pub(crate) fn small_groups(
         listed(groups.iter().map(of), 4)
     };
     let mut diagnostics = Vec::new();
-    let looked_at = if has_labels { 3 } else { 1 };
+    let looked_at = if has_classes { 3 } else { 1 };
     for (position, kind) in kinds.iter().take(looked_at).enumerate() {
         // Do not list again the groups that are too small overall.
         let is_new = |g: &u32| position == 0 || !small.all.contains(g);

@@ -8,7 +8,7 @@ use crate::error::{Error, listed};
 use crate::number::Numbers;
 use crate::prepare::Prepared;
 use crate::rule::{CategoricalRule, MISSING_CATEGORY, NumericRule, OTHER, too_large};
-use crate::setting::{MERGE, POOL_RARE, SCALE};
+use crate::setting::{MERGE, POOL_RARE, SCALE, WEIGHT};
 use crate::spec::{Scale, Spec};
 use crate::table::{Column, Diagnostic, MISSING};
 
@@ -111,6 +111,63 @@ impl NumericSummary {
                 false => 1.0,
             },
         })
+    }
+
+    /// The mean of a target; an error if models cannot learn anything from it.
+    pub(crate) fn target_center(&self, column: &str) -> Result<Center, Error> {
+        let (low, high, total) = (self.low, self.high, self.total.value());
+        if total == 0.0 {
+            return Err(Error::column(
+                column,
+                say![
+                    "the weight of every training row is 0, so models cannot learn anything";
+                    "fix the weights";
+                    "remove ", WEIGHT
+                ],
+            ));
+        }
+        if low == high {
+            return Err(Error::no_variation(
+                column,
+                format!(
+                    "the target is {low} in every training row, so models cannot learn anything; choose \
+                     another target"
+                ),
+            ));
+        }
+        if high - low < LEAST_SPREAD {
+            return Err(self.too_close(column));
+        }
+        Ok(Center {
+            mean: self.sum.value() / total,
+            unit: 1.0,
+        })
+    }
+
+    /// The mean of a target, its standard deviation, and its smallest and largest number, from the sum of
+    /// [`Center::add_square`] over the training rows.
+    pub(crate) fn target_scale(
+        &self,
+        column: &str,
+        center: Center,
+        squares: &ExactSum,
+    ) -> Result<(f64, f64, [f64; 2]), Error> {
+        let scale = (squares.value() / self.total.value()).sqrt();
+        match scale >= LEAST_SPREAD && scale.is_finite() {
+            true => Ok((center.mean, scale, [self.low, self.high])),
+            false => Err(self.too_close(column)),
+        }
+    }
+
+    fn too_close(&self, column: &str) -> Error {
+        let (low, high) = (self.low, self.high);
+        Error::no_variation(
+            column,
+            format!(
+                "the target has values from {low:e} to {high:e} in the training rows, which are too close \
+                 together; multiply the column by a constant, or choose another target"
+            ),
+        )
     }
 
     /// The rule of a column, from the sum of [`Center::add_square`] over the training rows.

@@ -32,7 +32,7 @@ pub struct Facts {
     pub rows_read: usize,
     /// Rows in use.
     pub rows_used: usize,
-    /// Rows in use with label +1.
+    /// Rows in use with label +1; 0 if the target is a number.
     pub positives: usize,
     /// Reasons for dropped rows.
     pub dropped: Vec<Dropped>,
@@ -40,7 +40,7 @@ pub struct Facts {
     pub published: bool,
     /// The target's rule.
     pub target: Option<TargetRule>,
-    /// The merged values of the target in the rows in use, sorted.
+    /// The merged values of the target in the rows in use, sorted; empty if the target is a number.
     pub target_values: Vec<String>,
     /// The sensitive attributes.
     pub attributes: Vec<AttributeRule>,

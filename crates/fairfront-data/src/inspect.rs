@@ -10,6 +10,7 @@ use crate::proxy::Proxy;
 use crate::sieve::Dropped;
 use crate::spec::{Role, attribute_name};
 use crate::table::{Column, ColumnType, Diagnostic, LeftOut, Values};
+use crate::target::TargetRule;
 
 /// A summary of a table before any training.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -87,17 +88,40 @@ pub struct NumericRange {
 pub struct TargetSummary {
     /// The column.
     pub column: String,
-    /// The values with label +1.
-    pub positive: String,
-    /// The condition for label +1, in readable form.
+    /// The condition for label +1, in readable form; the column if the target is a number.
     #[serde(skip)]
     pub condition: String,
-    /// Rows with label +1.
-    pub positives: usize,
-    /// Rows with label −1.
-    pub negatives: usize,
-    /// Weighted share of positives.
-    pub base_rate: f64,
+    /// The distribution of the labels.
+    #[serde(flatten)]
+    pub distribution: TargetDistribution,
+}
+
+/// The distribution of a target.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum TargetDistribution {
+    /// Labels +1 and −1.
+    Binary {
+        /// The values with label +1.
+        positive: String,
+        /// Rows with label +1.
+        positives: usize,
+        /// Rows with label −1.
+        negatives: usize,
+        /// Weighted share of positives.
+        base_rate: f64,
+    },
+    /// Numbers.
+    Number {
+        /// Weighted mean.
+        mean: f64,
+        /// Weighted standard deviation.
+        standard_deviation: f64,
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
 }
 
 /// A summary of one group over the rows in use.
@@ -107,10 +131,13 @@ pub struct GroupSummary {
     pub count: usize,
     /// Weighted share of the rows whose group is known.
     pub share: f64,
-    /// Rows with label +1; `None` without a target.
+    /// Rows with label +1; `None` without a binary target.
     pub positives: Option<usize>,
-    /// Weighted share of positives; `None` without a target or if all weights are 0.
+    /// Weighted share of positives; `None` without a binary target or if all weights are 0.
     pub base_rate: Option<f64>,
+    /// Weighted mean of a target that is a number; `None` without one or if all weights are 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
 }
 
 impl Inspection {
@@ -288,20 +315,47 @@ fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
 
 fn target(prepared: &Prepared) -> Option<TargetSummary> {
     let rule = prepared.target.as_ref()?;
+    Some(TargetSummary {
+        column: rule.column.clone(),
+        condition: rule.condition(),
+        distribution: match rule.is_number() {
+            true => numbers(prepared),
+            false => classes(prepared, rule.positive_text()),
+        },
+    })
+}
+
+/// The distribution of a binary target.
+fn classes(prepared: &Prepared, positive: String) -> TargetDistribution {
     let positives = prepared.n_positives();
     let weighted = prepared.labels.iter().zip(&prepared.weights);
     // Start from 0, because an empty sum is −0.
     let of_positives = weighted
-        .filter(|(label, _)| **label)
+        .filter(|(label, _)| **label > 0.0)
         .fold(0.0, |sum, (_, w)| sum + w);
-    Some(TargetSummary {
-        column: rule.column.clone(),
-        positive: rule.positive_text(),
-        condition: rule.condition(),
+    TargetDistribution::Binary {
+        positive,
         positives,
         negatives: prepared.n_rows() - positives,
         base_rate: of_positives / prepared.weights.iter().sum::<f64>(),
-    })
+    }
+}
+
+/// The distribution of a target that is a number.
+fn numbers(prepared: &Prepared) -> TargetDistribution {
+    let total: f64 = prepared.weights.iter().sum();
+    let mean_of = |value: &dyn Fn(f64) -> f64| {
+        let weighted = prepared.labels.iter().zip(&prepared.weights);
+        weighted.fold(0.0, |sum, (label, w)| sum + w * value(*label)) / total
+    };
+    let mean = mean_of(&|label| label);
+    let labels = prepared.labels.iter().copied();
+    TargetDistribution::Number {
+        mean,
+        standard_deviation: mean_of(&|label| (label - mean).powi(2)).sqrt(),
+        min: labels.clone().fold(f64::INFINITY, f64::min),
+        max: labels.fold(f64::NEG_INFINITY, f64::max),
+    }
 }
 
 fn group_table(
@@ -315,27 +369,32 @@ fn group_table(
         positives: usize,
         weight: f64,
         positive_weight: f64,
+        /// The weighted sum of labels.
+        labels: f64,
     }
     let mut sums = vec![Sums::default(); attribute.groups.len()];
     for (i, &group) in groups.iter().enumerate() {
         if let Some(sums) = sums.get_mut(group as usize) {
             sums.count += 1;
             sums.weight += prepared.weights[i];
-            if prepared.labels.get(i) == Some(&true) {
+            sums.labels += prepared.weights[i] * prepared.labels.get(i).unwrap_or(&0.0);
+            if prepared.is_positive(i) {
                 sums.positives += 1;
                 sums.positive_weight += prepared.weights[i];
             }
         }
     }
     let total: f64 = sums.iter().map(|s| s.weight).sum();
-    let labeled = prepared.target.is_some();
+    let is_number = prepared.target.as_ref().map(TargetRule::is_number);
+    let (is_binary, is_number) = (is_number == Some(false), is_number == Some(true));
     let summarize = |(group, s): (&String, Sums)| {
-        let rate = (labeled && s.weight > 0.0).then(|| s.positive_weight / s.weight);
+        let weighs = s.weight > 0.0;
         let summary = GroupSummary {
             count: s.count,
             share: if total > 0.0 { s.weight / total } else { 0.0 },
-            positives: labeled.then_some(s.positives),
-            base_rate: rate,
+            positives: is_binary.then_some(s.positives),
+            base_rate: (is_binary && weighs).then(|| s.positive_weight / s.weight),
+            mean: (is_number && weighs).then(|| s.labels / s.weight),
         };
         (group.clone(), summary)
     };

@@ -67,6 +67,7 @@ mod split;
 mod stored;
 mod table;
 mod target;
+mod target_number;
 
 pub use comparison::{Comparison, Sign};
 pub use date::{DateOrder, date_number, date_text};
@@ -82,7 +83,9 @@ pub use growth::{Growth, NewCategory, NewGroup, embed};
 pub use held::HeldRows;
 pub use identifier::identifier_warnings;
 pub use input::{Facts, Input, Source};
-pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
+pub use inspect::{
+    ColumnSummary, GroupSummary, Inspection, NumericRange, TargetDistribution, TargetSummary,
+};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
     cache_folder, data_folder, named_folder,
@@ -112,4 +115,4 @@ pub use spec::{
 pub use split::{Part, Split, drawn_part, named_counts};
 pub use stored::StoredRows;
 pub use table::{Column, ColumnType, Diagnostic, LeftOut, MISSING, Severity, Table, Values};
-pub use target::TargetRule;
+pub use target::{TargetKind, TargetRule};

@@ -5,7 +5,7 @@ pub(crate) mod check;
 use std::borrow::Cow;
 use std::path::Path;
 
-use fairfront_core::{Attribute, Dataset, grouped, label_of, say};
+use fairfront_core::{Attribute, Dataset, ExactSum, Unit, grouped, say};
 
 use crate::date_part;
 use crate::encoder::Unseen;
@@ -21,7 +21,8 @@ use crate::sieve::{Dropped, Exclusion, Sieve, Sieved};
 use crate::spec::{Spec, SplitRule, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Diagnostic, Table};
-use crate::target::TargetRule;
+use crate::target::{TargetCounts, TargetPlan, TargetRule};
+use crate::target_number::{TargetColumn, TargetSums};
 
 /// A table with roles for its columns: which rows are in use, with their labels, groups and weights, and
 /// which of them are training rows.
@@ -47,8 +48,8 @@ pub struct Prepared {
     pub published: bool,
     /// The target's rule; `None` without a target.
     pub target: Option<TargetRule>,
-    /// Whether the label is +1; empty without a target.
-    pub labels: Vec<bool>,
+    /// +1 or −1, or the number in the unit of the table; empty without a target.
+    pub labels: Vec<f64>,
     /// Weights; all 1 unless there is a weight column.
     pub weights: Vec<f64>,
     /// The sensitive attributes.
@@ -107,10 +108,16 @@ impl Prepared {
 
         let mut prepared = Self::of(table, spec, sieved);
         prepared.diagnostics = diagnostics;
+        let mut number = None;
         if let Some(target) = &spec.target {
-            let (table, rows) = (&prepared.table, &prepared.rows);
-            let rule = TargetRule::fit(spec, target, table, rows, &mut prepared.diagnostics)?;
-            prepared.find_labels(rule)?;
+            let counts = TargetCounts::of(spec, target, &prepared.table, &prepared.rows)?;
+            let plan = TargetPlan::new(spec, target, &counts, &mut prepared.diagnostics)?;
+            prepared.labels = plan.labels(&prepared.table, &prepared.rows)?;
+            match plan {
+                TargetPlan::Binary(rule) => prepared.target = Some(rule),
+                // Its rule follows from the training rows.
+                TargetPlan::Number(column) => number = Some(column),
+            }
         }
         for mut rule in attributes {
             let groups = rule.fit_groups(&prepared.table, &prepared.rows)?;
@@ -121,6 +128,9 @@ impl Prepared {
         prepared.split = split(&prepared.table, &prepared.rows)?;
         prepared.split.shuffle(spec.seed);
         prepared.check_class_weights()?;
+        if let Some(column) = number {
+            prepared.fit_unit(&column)?;
+        }
         prepared.settle_groups()?;
         prepared.check_training();
         Ok(prepared)
@@ -147,7 +157,8 @@ impl Prepared {
             let growth = encoding.grow(&table, &sieved.rows)?;
             let mut prepared = Self::of(table, spec, sieved);
             if let Some(rule) = &encoding.target {
-                prepared.find_labels(rule.clone())?;
+                prepared.labels = rule.labels_of(&prepared.table, &prepared.rows)?;
+                prepared.target = Some(rule.clone());
             }
             for rule in &encoding.attributes {
                 let all = rule.groups(&prepared.table)?;
@@ -189,13 +200,33 @@ impl Prepared {
         }
     }
 
-    fn find_labels(&mut self, rule: TargetRule) -> Result<(), Error> {
-        let all = rule.labels(&self.table)?;
-        // Rows without a label are not in use.
-        let label = |row: &u32| all[*row as usize] == Some(true);
-        self.labels = self.rows.iter().map(label).collect();
-        self.target = Some(rule);
+    /// Fits the rule of a target that is a number on the training rows.
+    fn fit_unit(&mut self, column: &str) -> Result<(), Error> {
+        let unit = self.unit(column)?;
+        // Labels must not be too large, in any row in use.
+        let values = TargetColumn::of(&self.table, column)?;
+        values.numbers(&self.table, column, &self.rows, Some(&unit))?;
+        self.target = Some(TargetRule::number(column, unit));
         Ok(())
+    }
+
+    /// The unit of the numbers of the training rows.
+    fn unit(&self, column: &str) -> Result<Unit, Error> {
+        let mut train = self.split.part(Part::Train).to_vec();
+        train.sort_unstable();
+        let rows = || {
+            let rows = train.iter().map(|position| *position as usize);
+            rows.map(|position| (self.labels[position], self.weights[position]))
+        };
+        let step = TargetSums::step(train.len());
+        let mut sums = TargetSums::default();
+        for (nth, (number, weight)) in rows().enumerate() {
+            sums.add(number, weight, nth, step);
+        }
+        let center = sums.center(column)?;
+        let mut squares = ExactSum::default();
+        rows().for_each(|(number, weight)| center.add_square(&mut squares, number, weight));
+        sums.unit(column, center, &squares)
     }
 
     /// Pools small groups if requested, and decides which groups are compared.
@@ -227,14 +258,14 @@ impl Prepared {
         Ok(())
     }
 
-    /// Numbers of negative and positive training rows in each group of an attribute. Without a target, all
-    /// rows count as negative.
+    /// Numbers of negative and positive training rows in each group of an attribute. Without a target, and if
+    /// it is a number, all rows count as negative.
     pub fn training_counts(&self, attribute: usize) -> Vec<[usize; 2]> {
         let mut counts = vec![[0; 2]; self.attributes[attribute].attribute.groups.len()];
         for &position in self.split.part(Part::Train) {
             let group = self.groups[attribute][position as usize] as usize;
             if let Some(count) = counts.get_mut(group) {
-                count[usize::from(self.labels.get(position as usize) == Some(&true))] += 1;
+                count[usize::from(self.is_positive(position as usize))] += 1;
             }
         }
         counts
@@ -272,8 +303,7 @@ impl Prepared {
     /// Approximate memory of the table and its rows in use, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         // Row, split, label, weight and groups.
-        let row =
-            2 * size_of::<u32>() + 1 + size_of::<f64>() + self.groups.len() * size_of::<u32>();
+        let row = (2 + self.groups.len()) * size_of::<u32>() + 2 * size_of::<f64>();
         self.table.bytes() + (self.n_rows() * row) as u64
     }
 
@@ -282,9 +312,28 @@ impl Prepared {
         self.rows.len()
     }
 
-    /// Number of rows with label +1.
+    /// Whether the target is binary.
+    fn is_binary(&self) -> bool {
+        self.target.as_ref().is_some_and(|rule| !rule.is_number())
+    }
+
+    /// Whether a row has label +1; never if the target is a number.
+    pub(crate) fn is_positive(&self, position: usize) -> bool {
+        self.is_binary() && self.labels[position] > 0.0
+    }
+
+    /// Number of rows with label +1; 0 if the target is a number.
     pub fn n_positives(&self) -> usize {
-        self.labels.iter().filter(|l| **l).count()
+        match self.is_binary() {
+            true => self.labels.iter().filter(|label| **label > 0.0).count(),
+            false => 0,
+        }
+    }
+
+    /// The label of a row for models.
+    pub(crate) fn standardized(&self, position: usize) -> f64 {
+        let (rule, label) = (self.target.as_ref(), self.labels[position]);
+        rule.map_or(label, |rule| rule.standardized(label))
     }
 
     /// The sensitive attributes with their groups.
@@ -315,7 +364,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// The merged values of the target in the rows in use, sorted; empty without a target.
+    /// The merged values of the target in the rows in use, sorted; empty without a target, and if it is a
+    /// number.
     pub fn target_values(&self) -> Result<Vec<String>, Error> {
         match &self.target {
             None => Ok(Vec::new()),
@@ -331,9 +381,9 @@ impl Prepared {
 
     /// Labels, groups and weights of all rows in use, for [`Encoding::encode`].
     pub fn facts(&self) -> RowFacts {
-        let label = |positive: &bool| label_of(*positive);
+        let labels = 0..self.labels.len();
         RowFacts {
-            labels: self.labels.iter().map(label).collect(),
+            labels: labels.map(|position| self.standardized(position)).collect(),
             groups: self.groups.clone(),
             weights: self.weights.clone(),
         }

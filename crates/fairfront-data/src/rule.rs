@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fairfront_core::Unit;
 use serde::{Deserialize, Serialize};
 
 use crate::date::DateOrder;
@@ -51,6 +52,24 @@ pub(crate) fn too_large(value: f64, rule: Option<&NumericRule>) -> Option<String
             "{value:e} is {encoded:e} after scaling, too large for a feature, which must be within \
              ±{LARGEST_FEATURE:e}; fix the value, leave it empty if it is missing, or drop the column"
         )
+    })
+}
+
+/// Describes a number that is too large for a target, as read or as a label; `None` if it is not.
+pub(crate) fn too_large_target(number: f64, unit: Option<&Unit>) -> Option<String> {
+    let label = unit.map_or(number, |unit| unit.label(number));
+    // Also true for NaN.
+    let fits = number.abs() <= LARGEST_FEATURE && label.abs() <= LARGEST_FEATURE;
+    (!fits).then(|| match number.abs() <= LARGEST_FEATURE {
+        false => format!(
+            "{number:e} is too large for a target, which must be within ±{LARGEST_FEATURE:e}; fix the \
+             value, leave it empty if it is missing, or divide the column by a constant"
+        ),
+        true => format!(
+            "{number:e} is {label:e} standard deviations from the mean of the training rows, too large for \
+             a target, which must be within ±{LARGEST_FEATURE:e}; fix the value, or leave it empty if it is \
+             missing"
+        ),
     })
 }
 

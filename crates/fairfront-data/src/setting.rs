@@ -21,6 +21,7 @@ settings! {
     MISSING_SENSITIVE = Name::new("missing_sensitive");
     MISSING_VALUE = Name::new("missing_value");
     NO_HEADER = Name::new("no_header");
+    NUMERIC = Name::new("numeric");
     POOL_GROUPS = Name::new("pool_groups");
     POOL_RARE = Name::new("pool_rare");
     POSITIVE = Name::new("positive");

@@ -1,7 +1,7 @@
 //! Decides which rows of a table are used, in the same way for whole tables, first batches and later ones.
 //! A row with a wrong value is an error in a whole table, and is rejected in a batch.
 
-use fairfront_core::{Message, say};
+use fairfront_core::{Message, Unit, say};
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::Encoding;
@@ -14,6 +14,7 @@ use crate::setting::{POSITIVE, WEIGHT};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, SplitRule};
 use crate::split::ColumnParts;
 use crate::table::{Column, Table, Values};
+use crate::target_number::TargetColumn;
 
 /// Rows that a data set's own rules exclude, whatever the spec.
 #[derive(Debug, Clone)]
@@ -36,12 +37,19 @@ pub struct Dropped {
     pub column: Option<String>,
 }
 
-/// Rejects the rows of a first batch whose weight or split is wrong, or whose numbers are too large for
-/// features, so that [`Prepared`](crate::Prepared) can use the others.
+/// Rejects the rows of a first batch whose weight or split is wrong, or whose numbers cannot be features or
+/// targets, so that [`Prepared`](crate::Prepared) can use the others.
 pub fn set_aside(table: Table, spec: &Spec) -> Result<Arrived, Error> {
     let attributes = AttributeRule::all(spec);
     let sieve = Sieve::new(&table, spec, &attributes, &[]).and_then(|mut sieve| {
         sieve.check_parts(spec)?;
+        let is_numeric =
+            |column: &Column| spec.numeric || (column.numeric().is_some() && column.date.is_none());
+        if let Some(target) = spec.target.as_ref().filter(|_| spec.may_be_numeric())
+            && table.column(target).is_some_and(is_numeric)
+        {
+            sieve.check_numbers(target, None)?;
+        }
         let features = table.columns().iter().map(|c| c.name.as_str());
         for column in features.filter(|name| spec.is_feature(name)) {
             sieve.check_size(column, None);
@@ -142,6 +150,9 @@ impl<'a> Sieve<'a> {
         let Some(rule) = &encoding.target else {
             return Ok(());
         };
+        if let Some(unit) = rule.unit() {
+            return self.check_numbers(&rule.column, Some(unit));
+        }
         let unknown = rule.unknown_values(self.table, target_values)?;
         self.check(&rule.column, |row| {
             let value = unknown[row as usize].as_ref()?;
@@ -151,6 +162,13 @@ impl<'a> Sieve<'a> {
                 "start a new state with ", POSITIVE
             ])
         });
+        Ok(())
+    }
+
+    /// Removes the rows whose target is not a number, or too large.
+    fn check_numbers(&mut self, target: &str, unit: Option<&Unit>) -> Result<(), Error> {
+        let values = TargetColumn::of(self.table, target)?;
+        self.check(target, |row| values.problem(row, unit));
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use crate::date_part;
 use crate::grammar;
 use crate::read::ReadOptions;
 use crate::setting::{
-    BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, POOL_GROUPS,
-    POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
+    BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, NUMERIC,
+    POOL_GROUPS, POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
 };
 use crate::table::ColumnType;
 
@@ -200,6 +200,10 @@ pub struct Spec {
     /// Further values that count as +1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_positive: Vec<String>,
+    /// Whether the target is a number. Without this and without a positive value, it is one if its column
+    /// has more than two different numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numeric: bool,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
     /// Bin edges that turn a numeric sensitive column into groups.
@@ -304,6 +308,12 @@ impl Spec {
         positives.iter().any(|text| Written::read(text).is_some())
     }
 
+    /// Whether the target may be a number, depending on the type of its column.
+    pub(crate) fn may_be_numeric(&self) -> bool {
+        let is_merged = |target: &String| self.merges.contains_key(target);
+        self.positives().is_empty() && !self.target.as_ref().is_some_and(is_merged)
+    }
+
     /// The column itself, or the date that it is a part of.
     fn source_of<'a>(&'a self, column: &'a str) -> &'a str {
         date_part::source(column, &self.date_parts).unwrap_or(column)
@@ -353,13 +363,22 @@ impl Spec {
                 .types
                 .insert(column.clone(), ColumnType::Categorical);
         }
-        let categories = self.sensitive.iter().flatten().chain(&self.target);
-        for column in categories {
-            if self.target.as_ref() == Some(column) && self.compares() {
+        if let Some(column) = &self.target {
+            let set = self.types.get(column).copied();
+            if self.compares() {
                 // Values may still be strings that look like comparisons.
                 options.keep.insert(column.clone());
-                continue;
+            } else if self.numeric {
+                options.types.insert(column.clone(), ColumnType::Numeric);
+            } else if self.may_be_numeric() && set.is_none() {
+                options.target = Some(column.clone());
+            } else if set != Some(ColumnType::Numeric) {
+                options
+                    .types
+                    .insert(column.clone(), ColumnType::Categorical);
             }
+        }
+        for column in self.sensitive.iter().flatten() {
             let ty = if self.bins.contains_key(column) {
                 ColumnType::Numeric
             } else {
@@ -517,7 +536,10 @@ impl Spec {
             let role = roles.get(column.as_str()).copied();
             let needs_categories = match role {
                 Some(SPLIT) => true,
-                Some(TARGET) => !(*ty == ColumnType::Numeric && self.compares()),
+                Some(TARGET) => {
+                    let may_be = self.numeric || self.compares() || self.may_be_numeric();
+                    !(*ty == ColumnType::Numeric && may_be)
+                }
                 Some(SENSITIVE) => !self.bins.contains_key(column),
                 _ => false,
             };
@@ -541,9 +563,20 @@ impl Spec {
                     ", so it must be numeric"
                 ]);
             }
+            if *ty != ColumnType::Numeric && role == Some(TARGET) && self.numeric {
+                return usage(say![
+                    TYPE,
+                    " {column:?}: the column is ",
+                    TARGET,
+                    " with ",
+                    NUMERIC,
+                    ", so it must be numeric"
+                ]);
+            }
         }
         for column in self.merges.keys() {
-            if self.types.get(column).is_some_and(|t| t.is_number()) {
+            let is_target = self.numeric && self.target.as_ref() == Some(column);
+            if is_target || self.types.get(column).is_some_and(|t| t.is_number()) {
                 return usage(say![
                     MERGE,
                     " {column:?}: a numeric column has no categories to merge"
@@ -600,6 +633,17 @@ impl Spec {
         }
         if self.positive.is_some() && self.target.is_none() {
             return usage(say![POSITIVE, " needs ", TARGET]);
+        }
+        if self.numeric && self.target.is_none() {
+            return usage(say![NUMERIC, " needs ", TARGET]);
+        }
+        if self.numeric && !self.positives().is_empty() {
+            return usage(say![
+                NUMERIC,
+                " predicts the target as a number and ",
+                POSITIVE,
+                " as two classes; choose one of them"
+            ]);
         }
         let positives = self.positives();
         for (i, text) in positives.iter().enumerate() {
@@ -693,6 +737,23 @@ mod tests {
         assert!(
             rejected(|s| (s.target, s.positive) = (None, Some("1".into())))
                 .ends_with("needs target")
+        );
+        assert!(
+            rejected(|s| (s.target, s.numeric) = (None, true)).ends_with("numeric needs target")
+        );
+        assert_eq!(
+            rejected(|s| (s.numeric, s.positive) = (true, Some("1".into()))),
+            "numeric predicts the target as a number and positive as two classes; choose one of them"
+        );
+        let categories = || [("y".to_owned(), ColumnType::Categorical)].into();
+        assert!(
+            rejected(|s| (s.numeric, s.types) = (true, categories()))
+                .contains("the column is target with numeric, so it must be numeric")
+        );
+        let merge = || [("y".to_owned(), Merge::default())].into();
+        assert!(
+            rejected(|s| (s.numeric, s.merges) = (true, merge()))
+                .contains("a numeric column has no categories")
         );
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fairfront_core::{
-    BLOCK_ROWS, Dataset, Purpose, RowBlock, Schema, Stream, UNKNOWN_GROUP, label_of,
+    BLOCK_ROWS, Dataset, Purpose, RowBlock, Schema, Stream, Target, UNKNOWN_GROUP, label_of,
 };
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -17,7 +17,8 @@ use crate::table::Diagnostic;
 /// Marks a categorical value without a category.
 const NO_CATEGORY: u32 = u32::MAX;
 const MAGIC: &[u8; 8] = b"ffrows\r\n";
-const VERSION: u32 = 1;
+/// The latest version. Rows with two labels are written as version 1, which has one byte per label.
+const VERSION: u32 = 2;
 /// Bytes of the magic word, version and shapes.
 const HEADER: usize = 8 + 4 + 4 + 4 + 4 + 8;
 const SUM: usize = 32;
@@ -35,9 +36,98 @@ pub struct StoredRows {
     categories: Vec<u32>,
     groups: Vec<u32>,
     weights: Vec<f64>,
-    /// 1 for +1, 0 for −1.
-    labels: Vec<u8>,
+    labels: Labels,
     parts: Vec<u8>,
+}
+
+/// The labels of rows.
+#[derive(Debug, Clone, PartialEq)]
+enum Labels {
+    /// 1 for +1, 0 for −1.
+    Binary(Vec<u8>),
+    /// Standardized numbers.
+    Numbers(Vec<f64>),
+}
+
+impl Labels {
+    fn of(target: &Target) -> Self {
+        match target {
+            Target::Binary => Self::Binary(Vec::new()),
+            Target::Number(_) => Self::Numbers(Vec::new()),
+        }
+    }
+
+    fn is_binary(&self) -> bool {
+        matches!(self, Self::Binary(_))
+    }
+
+    /// The version of files with such labels.
+    fn version(&self) -> u32 {
+        if self.is_binary() { 1 } else { VERSION }
+    }
+
+    /// Bytes per label in a file.
+    fn width(&self) -> usize {
+        if self.is_binary() { 1 } else { 8 }
+    }
+
+    fn push(&mut self, label: f64) -> Result<(), Error> {
+        match (self, label) {
+            (Self::Binary(labels), 1.0) => labels.push(1),
+            (Self::Binary(labels), -1.0) => labels.push(0),
+            (Self::Binary(_), other) => {
+                return Err(Error::BadRows(format!("a label is {other}, not 1 or -1")));
+            }
+            (Self::Numbers(labels), label) => labels.push(label),
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, other: &Self) -> Result<(), Error> {
+        match (self, other) {
+            (Self::Binary(own), Self::Binary(other)) => own.extend_from_slice(other),
+            (Self::Numbers(own), Self::Numbers(other)) => own.extend_from_slice(other),
+            _ => {
+                let problem = "rows labeled by numbers and by classes cannot be combined";
+                return Err(Error::BadRows(problem.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn pick(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Binary(labels) => Self::Binary(pick(labels, 1, rows)),
+            Self::Numbers(labels) => Self::Numbers(pick(labels, 1, rows)),
+        }
+    }
+
+    /// The label of a row for models.
+    fn get(&self, row: usize) -> f64 {
+        match self {
+            Self::Binary(labels) => label_of(labels[row] == 1),
+            Self::Numbers(labels) => labels[row],
+        }
+    }
+
+    /// Whether a row has label +1; never if labels are numbers.
+    fn is_positive(&self, row: usize) -> bool {
+        matches!(self, Self::Binary(labels) if labels[row] == 1)
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Binary(labels) => bytes.extend_from_slice(labels),
+            Self::Numbers(labels) => bytes.extend(labels.iter().flat_map(|x| x.to_le_bytes())),
+        }
+    }
+
+    fn are_valid(&self) -> bool {
+        match self {
+            Self::Binary(labels) => labels.iter().all(|label| *label <= 1),
+            Self::Numbers(labels) => labels.iter().all(|label| label.is_finite()),
+        }
+    }
 }
 
 impl StoredRows {
@@ -51,7 +141,7 @@ impl StoredRows {
             categories: Vec::new(),
             groups: Vec::new(),
             weights: Vec::new(),
-            labels: Vec::new(),
+            labels: Labels::of(&schema.target),
             parts: Vec::new(),
         }
     }
@@ -83,13 +173,7 @@ impl StoredRows {
             }
             rows.weights.extend_from_slice(block.weights());
             for label in block.labels() {
-                rows.labels.push(match *label {
-                    1.0 => 1,
-                    -1.0 => 0,
-                    other => {
-                        return Err(Error::BadRows(format!("a label is {other}, not 1 or -1")));
-                    }
-                });
+                rows.labels.push(*label)?;
             }
         }
         rows.parts = parts.iter().map(|part| *part as u8).collect();
@@ -118,11 +202,11 @@ impl StoredRows {
                 self.shape()
             )));
         }
+        self.labels.append(&other.labels)?;
         self.numeric.extend_from_slice(&other.numeric);
         self.categories.extend_from_slice(&other.categories);
         self.groups.extend_from_slice(&other.groups);
         self.weights.extend_from_slice(&other.weights);
-        self.labels.extend_from_slice(&other.labels);
         self.parts.extend_from_slice(&other.parts);
         Ok(())
     }
@@ -142,7 +226,7 @@ impl StoredRows {
             categories: pick(&self.categories, self.n_categorical, rows),
             groups: pick(&self.groups, self.n_attributes, rows),
             weights: pick(&self.weights, 1, rows),
-            labels: pick(&self.labels, 1, rows),
+            labels: self.labels.pick(rows),
             parts: pick(&self.parts, 1, rows),
             ..*self
         })
@@ -220,11 +304,11 @@ impl StoredRows {
                 if let Some(count) = group.and_then(|g| counts.get_mut(*g as usize))
                     && part == Part::Train
                 {
-                    count[usize::from(self.labels[row])] += 1;
+                    count[usize::from(self.labels.is_positive(row))] += 1;
                 }
             }
             rule.fix_small(&counts);
-            diagnostics.extend(small_groups(rule, &counts, true));
+            diagnostics.extend(small_groups(rule, &counts, self.labels.is_binary()));
         }
         diagnostics
     }
@@ -243,6 +327,11 @@ impl StoredRows {
                  categorical columns, attributes)",
                 self.shape()
             )));
+        }
+        if self.labels.is_binary() != schema.target.is_binary() {
+            return Err(Error::BadRows(
+                "the labels of the rows do not fit the target of the schema".into(),
+            ));
         }
         let dataset = |part: Part| -> Result<Dataset, Error> {
             let own = |row: &usize| self.parts[*row] == part as u8;
@@ -290,7 +379,7 @@ impl StoredRows {
                 .map(|r| self.groups[r * self.n_attributes + a])
                 .collect()
         };
-        let label = |row: &usize| label_of(self.labels[*row] == 1);
+        let label = |row: &usize| self.labels.get(*row);
         Ok(RowBlock::new(
             schema,
             pick(&self.numeric, self.n_numeric, rows),
@@ -305,7 +394,7 @@ impl StoredRows {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.n_rows() * self.row_bytes() + HEADER + SUM);
         bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.labels.version().to_le_bytes());
         for n in self.shape() {
             bytes.extend_from_slice(&(n as u32).to_le_bytes());
         }
@@ -314,7 +403,7 @@ impl StoredRows {
         bytes.extend(numbers.flat_map(|x| x.to_le_bytes()));
         let codes = self.categories.iter().chain(&self.groups);
         bytes.extend(codes.flat_map(|c| c.to_le_bytes()));
-        bytes.extend_from_slice(&self.labels);
+        self.labels.write(&mut bytes);
         bytes.extend_from_slice(&self.parts);
         let sum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&sum);
@@ -322,7 +411,8 @@ impl StoredRows {
     }
 
     fn row_bytes(&self) -> usize {
-        8 * (self.n_numeric + 1) + 4 * (self.n_categorical + self.n_attributes) + 2
+        let codes = self.n_categorical + self.n_attributes;
+        8 * (self.n_numeric + 1) + 4 * codes + self.labels.width() + 1
     }
 
     /// Reads the bytes of [`StoredRows::to_bytes`], and rejects anything else.
@@ -334,13 +424,13 @@ impl StoredRows {
         let mut rest = Bytes(&bytes[MAGIC.len()..]);
         let cut_off = || bad("the file is truncated");
         let version = rest.u32().ok_or_else(cut_off)?;
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             let advice = match version > VERSION {
                 true => "upgrade fairfront",
                 false => "start a new state",
             };
             return Err(Error::BadRows(format!(
-                "version {version} is not supported, only version {VERSION}; {advice}"
+                "version {version} is not supported, only versions 1 to {VERSION}; {advice}"
             )));
         }
         let mut shape = [0; 3];
@@ -356,7 +446,10 @@ impl StoredRows {
             categories: Vec::new(),
             groups: Vec::new(),
             weights: Vec::new(),
-            labels: Vec::new(),
+            labels: match version {
+                1 => Labels::Binary(Vec::new()),
+                _ => Labels::Numbers(Vec::new()),
+            },
             parts: Vec::new(),
         };
         let expected = u128::from(n_rows) * rows.row_bytes() as u128 + SUM as u128;
@@ -377,9 +470,12 @@ impl StoredRows {
         rows.weights = rest.array(n, f64::from_le_bytes);
         rows.categories = rest.array(n * shape[1], u32::from_le_bytes);
         rows.groups = rest.array(n * shape[2], u32::from_le_bytes);
-        rows.labels = rest.array(n, u8::from_le_bytes);
+        rows.labels = match rows.labels {
+            Labels::Binary(_) => Labels::Binary(rest.array(n, u8::from_le_bytes)),
+            Labels::Numbers(_) => Labels::Numbers(rest.array(n, f64::from_le_bytes)),
+        };
         rows.parts = rest.array(n, u8::from_le_bytes);
-        if rows.labels.iter().any(|l| *l > 1) || rows.parts.iter().any(|p| *p > 3) {
+        if !rows.labels.are_valid() || rows.parts.iter().any(|p| *p > 3) {
             return Err(bad("a row has an invalid label or split"));
         }
         Ok(rows)

@@ -1,71 +1,203 @@
 //! Maps the target to labels. The rule is fitted once, saved with the encoding, and applied to any later
-//! rows.
+//! rows. Targets that are numbers: `target_number.rs`.
 
 use std::borrow::Cow;
 
-use fairfront_core::{Message, aside, either, grouped, say, with};
+use fairfront_core::{Message, Target, Unit, aside, either, grouped, label_of, say, with};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::category::{Categories, natural, same_value};
 use crate::comparison::{Comparison, Written};
 use crate::error::{Error, listed, near, quoted_list, shorten};
 use crate::group::MOST_NUMBERS;
+use crate::number::Numbers;
 use crate::read::parse_number;
-use crate::setting::{POSITIVE, TARGET};
+use crate::setting::{NUMERIC, POSITIVE, TARGET};
 use crate::spec::{Merge, Spec};
-use crate::table::{Diagnostic, Table};
+use crate::table::{ColumnType, Diagnostic, Table};
+use crate::target_number::{FewNumbers, TargetColumn};
 
-/// Defines which values of the target have label +1.
+/// Defines the labels of the target's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRule {
     /// The column.
     pub column: String,
-    /// The value that counts as +1, or the comparison that decides it; every other value counts as −1.
-    pub positive: String,
-    /// Further values that count as +1.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also_positive: Vec<String>,
-    /// The comparison that decides which numbers count as +1, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Comparison>,
+    /// What models predict.
+    #[serde(flatten)]
+    pub kind: TargetKind,
     /// Categories to merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
 }
 
-impl TargetRule {
-    /// Chooses the positive value from the spec and the categories in `rows`.
-    pub(crate) fn fit(
-        spec: &Spec,
-        target: &str,
-        table: &Table,
-        rows: &[u32],
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Result<Self, Error> {
-        let values = Self::counts(spec, target, table, rows)?;
-        Self::of_counts(spec, target, &values, diagnostics)
-    }
+/// What models predict, and how values become labels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TargetKind {
+    /// Whether a row has label +1.
+    Binary {
+        /// The value that counts as +1, or the comparison that decides it; every other value counts as −1.
+        positive: String,
+        /// Further values that count as +1.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also_positive: Vec<String>,
+        /// The comparison that decides which numbers count as +1, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comparison: Option<Comparison>,
+    },
+    /// The number itself.
+    Number {
+        /// How numbers become labels.
+        unit: Box<Unit>,
+    },
+}
 
-    /// The merged values of the target in `rows`, with their row counts.
-    pub(crate) fn counts(
+/// The values of a target in the rows in use, as far as the kind of the target depends on them.
+#[derive(Debug, Clone)]
+pub(crate) enum TargetCounts {
+    /// The spec makes the target a number.
+    Numeric,
+    /// A numeric column with more than two different numbers.
+    ManyNumbers,
+    /// The merged values with their row counts. With more than two different numbers, those of a column that
+    /// `may_be_numeric` become [`TargetCounts::ManyNumbers`].
+    Values {
+        counts: FxHashMap<String, usize>,
+        may_be_numeric: bool,
+    },
+}
+
+impl TargetCounts {
+    /// Counts the values in `rows`.
+    pub(crate) fn of(
         spec: &Spec,
         target: &str,
         table: &Table,
         rows: &[u32],
-    ) -> Result<Vec<(String, usize)>, Error> {
+    ) -> Result<Self, Error> {
+        if spec.numeric {
+            return Ok(Self::Numeric);
+        }
         let column = table.require(target, TARGET)?;
+        let numbers = column.numeric().filter(|_| column.date.is_none());
+        let numbers = numbers.filter(|_| spec.may_be_numeric());
+        if let Some(numbers) = numbers {
+            let mut few = FewNumbers::default();
+            let mut present = rows.iter().map(|row| numbers.get(*row as usize));
+            if present.any(|number| !number.is_nan() && !few.take(number)) {
+                return Ok(Self::ManyNumbers);
+            }
+        }
         let categories = Categories::of(column, spec.merges.get(target))?;
         let counts = categories.counts(rows);
         let present = categories.names.into_iter().zip(counts);
         let present = present.filter(|(_, count)| *count > 0);
-        Ok(present.map(|(name, n)| (name.into_owned(), n)).collect())
+        Ok(Self::Values {
+            counts: present.map(|(name, n)| (name.into_owned(), n)).collect(),
+            may_be_numeric: numbers.is_some(),
+        })
     }
 
-    /// Chooses the positive value from the spec and the values of the target with their row counts.
-    pub(crate) fn of_counts(
+    /// Adds the counts of other rows.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let (
+            Self::Values {
+                counts,
+                may_be_numeric,
+            },
+            Self::Values { counts: more, .. },
+        ) = (&mut *self, &other)
+        else {
+            if matches!(self, Self::Values { .. }) {
+                *self = other;
+            }
+            return;
+        };
+        for (name, n) in more {
+            *counts.entry(name.clone()).or_default() += n;
+        }
+        let mut few = FewNumbers::default();
+        let mut numbers = counts
+            .keys()
+            .filter_map(|name| parse_number(name.as_bytes()));
+        if *may_be_numeric && numbers.any(|number| !few.take(number)) {
+            *self = Self::ManyNumbers;
+        }
+    }
+
+    /// Number of values, if all of them are counted.
+    pub(crate) fn n_values(&self) -> usize {
+        match self {
+            Self::Values { counts, .. } => counts.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// What models predict, before the unit of numbers is known.
+#[derive(Debug, Clone)]
+pub(crate) enum TargetPlan {
+    Binary(TargetRule),
+    /// The numbers of this column.
+    Number(String),
+}
+
+impl TargetPlan {
+    /// Chooses what models predict from the spec and the values of the target.
+    pub(crate) fn new(
         spec: &Spec,
         target: &str,
-        values: &[(String, usize)],
+        counts: &TargetCounts,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Self, Error> {
+        match counts {
+            TargetCounts::Values { counts, .. } => {
+                let values: Vec<(&str, usize)> =
+                    counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+                let rule = TargetRule::binary(spec, target, values, diagnostics)?;
+                return Ok(Self::Binary(rule));
+            }
+            TargetCounts::ManyNumbers => diagnostics.push(Diagnostic::note(say![
+                "{target:?} has more than two different numbers, so models predict a number";
+                "pass ", POSITIVE.is(">= NUMBER"), " to predict whether it reaches a bound"
+            ])),
+            TargetCounts::Numeric => {}
+        }
+        Ok(Self::Number(target.into()))
+    }
+
+    /// Whether models predict a number.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+
+    /// The rule of a binary target.
+    pub(crate) fn binary(&self) -> Option<&TargetRule> {
+        match self {
+            Self::Binary(rule) => Some(rule),
+            Self::Number(_) => None,
+        }
+    }
+
+    /// The labels of these rows, which must have values: ±1, or numbers in the unit of the table. A number
+    /// that cannot be used is an error.
+    pub(crate) fn labels(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, Error> {
+        match self {
+            Self::Binary(rule) => rule.labels_of(table, rows),
+            Self::Number(column) => {
+                TargetColumn::of(table, column)?.numbers(table, column, rows, None)
+            }
+        }
+    }
+}
+
+impl TargetRule {
+    /// Chooses the positive value from the spec and the values of the target with their row counts.
+    fn binary(
+        spec: &Spec,
+        target: &str,
+        values: Vec<(&str, usize)>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Self, Error> {
         let merge = spec.merges.get(target);
@@ -81,9 +213,11 @@ impl TargetRule {
             )));
             return Ok(Self {
                 column: target.into(),
-                positive: comparison.to_string(),
-                also_positive: Vec::new(),
-                comparison: Some(comparison),
+                kind: TargetKind::Binary {
+                    positive: comparison.to_string(),
+                    also_positive: Vec::new(),
+                    comparison: Some(comparison),
+                },
                 merge: merge.cloned(),
             });
         }
@@ -91,9 +225,11 @@ impl TargetRule {
         let positive = also_positive.remove(0);
         let rule = Self {
             column: target.into(),
-            positive,
-            also_positive,
-            comparison: None,
+            kind: TargetKind::Binary {
+                positive,
+                also_positive,
+                comparison: None,
+            },
             merge: merge.cloned(),
         };
         if present.values.len() > 2 {
@@ -108,38 +244,110 @@ impl TargetRule {
         Ok(rule)
     }
 
-    /// The values that count as +1.
-    fn positives(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.positive).chain(&self.also_positive)
+    /// The rule for the numbers of a column.
+    pub(crate) fn number(column: &str, unit: Unit) -> Self {
+        Self {
+            column: column.into(),
+            kind: TargetKind::Number {
+                unit: Box::new(unit),
+            },
+            merge: None,
+        }
     }
 
-    /// The values that count as +1, in readable form: `yes`, `A or B`, `>= 5000`.
+    /// Whether models predict a number.
+    pub fn is_number(&self) -> bool {
+        self.unit().is_some()
+    }
+
+    /// The unit of a number; `None` if the target is binary.
+    pub fn unit(&self) -> Option<&Unit> {
+        match &self.kind {
+            TargetKind::Binary { .. } => None,
+            TargetKind::Number { unit } => Some(unit),
+        }
+    }
+
+    /// What models predict, for a schema.
+    pub fn target(&self) -> Target {
+        match &self.kind {
+            TargetKind::Binary { .. } => Target::Binary,
+            TargetKind::Number { unit } => Target::Number(unit.clone()),
+        }
+    }
+
+    /// The type of the column for reading more rows.
+    pub fn column_type(&self) -> ColumnType {
+        match self.kind {
+            TargetKind::Binary {
+                comparison: None, ..
+            } => ColumnType::Categorical,
+            _ => ColumnType::Numeric,
+        }
+    }
+
+    /// The first value that counts as +1, or the comparison that decides it; `None` for a number.
+    pub fn positive(&self) -> Option<&str> {
+        self.positives().next().map(String::as_str)
+    }
+
+    fn comparison(&self) -> Option<Comparison> {
+        match self.kind {
+            TargetKind::Binary { comparison, .. } => comparison,
+            TargetKind::Number { .. } => None,
+        }
+    }
+
+    /// The values that count as +1; none for a number.
+    fn positives(&self) -> impl Iterator<Item = &String> {
+        let (first, others) = match &self.kind {
+            TargetKind::Binary {
+                positive,
+                also_positive,
+                ..
+            } => (Some(positive), also_positive.as_slice()),
+            TargetKind::Number { .. } => (None, &[][..]),
+        };
+        first.into_iter().chain(others)
+    }
+
+    /// The values that count as +1, in readable form: `yes`, `A or B`, `>= 5000`. Empty for a number.
     pub fn positive_text(&self) -> String {
         let all: Vec<&str> = self.positives().map(String::as_str).collect();
         all.join(" or ")
     }
 
-    /// The condition for label +1, in readable form: `pay = high`, `income >= 5000`.
+    /// The condition for label +1, in readable form: `pay = high`, `income >= 5000`. For a number, the
+    /// column.
     pub fn condition(&self) -> String {
-        match self.comparison {
-            Some(comparison) => format!("{} {comparison}", self.column),
-            None => format!("{} = {}", self.column, self.positive_text()),
+        match (&self.kind, self.comparison()) {
+            (TargetKind::Number { .. }, _) => self.column.clone(),
+            (_, Some(comparison)) => format!("{} {comparison}", self.column),
+            (_, None) => format!("{} = {}", self.column, self.positive_text()),
         }
     }
 
-    /// These values in order; empty if a comparison decides.
-    pub(crate) fn sorted_values(&self, values: &[(String, usize)]) -> Vec<String> {
-        if self.comparison.is_some() {
+    /// Whether the values of the target are its labels: neither numbers nor compared with a bound.
+    fn has_values(&self) -> bool {
+        self.column_type() == ColumnType::Categorical
+    }
+
+    /// These values in order; empty if numbers decide.
+    pub(crate) fn sorted_values(&self, counts: &TargetCounts) -> Vec<String> {
+        let TargetCounts::Values { counts, .. } = counts else {
+            return Vec::new();
+        };
+        if !self.has_values() {
             return Vec::new();
         }
-        let mut values: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        let mut values: Vec<String> = counts.keys().cloned().collect();
         values.sort_unstable_by(|a, b| natural(a, b));
         values
     }
 
-    /// The merged values in `rows`, in order.
+    /// The merged values in `rows`, in order; empty if numbers decide.
     pub(crate) fn values(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
-        if self.comparison.is_some() {
+        if !self.has_values() {
             return Ok(Vec::new());
         }
         let column = table.require(&self.column, "the target")?;
@@ -159,7 +367,7 @@ impl TargetRule {
     ) -> Result<Vec<Option<String>>, Error> {
         let column = table.require(&self.column, "the target")?;
         let categories = Categories::of(column, self.merge.as_ref())?;
-        let is_known = |name: &str| match self.comparison {
+        let is_known = |name: &str| match self.comparison() {
             Some(_) => parse_number(name.as_bytes()).is_some(),
             None => known.iter().any(|k| same_value(k, name)),
         };
@@ -169,27 +377,71 @@ impl TargetRule {
         Ok(categories.codes.iter().map(of).collect())
     }
 
-    /// For every row of the table, `Some(true)` for +1, or `None` if the target is missing.
-    pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
+    /// For every row of the table, +1 or −1, or the number in the unit of the table; `None` if the target is
+    /// missing or not a number.
+    pub fn labels(&self, table: &Table) -> Result<Vec<Option<f64>>, Error> {
+        let labels = self.bound(table)?;
+        Ok((0..table.n_rows() as u32)
+            .map(|row| labels.get(row))
+            .collect())
+    }
+
+    /// The labels of these rows, which must have values: ±1, or numbers in the unit of the table.
+    pub(crate) fn labels_of(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, Error> {
+        let labels = self.bound(table)?;
+        // Rows without a label are not in use.
+        Ok(rows
+            .iter()
+            .map(|row| labels.get(*row).unwrap_or(-1.0))
+            .collect())
+    }
+
+    /// The rule bound to its column in a table.
+    fn bound<'a>(&'a self, table: &'a Table) -> Result<Labels<'a>, Error> {
+        if self.is_number() {
+            return Ok(Labels::Numbers(TargetColumn::of(table, &self.column)?));
+        }
         let column = table.require(&self.column, "the target")?;
-        if let (Some(comparison), Some(numbers)) = (self.comparison, column.numeric()) {
-            let label = |number: f64| (!number.is_nan()).then(|| comparison.holds(number));
-            return Ok(numbers.iter().map(label).collect());
+        if let (Some(comparison), Some(numbers)) = (self.comparison(), column.numeric()) {
+            return Ok(Labels::Compared(comparison, numbers));
         }
         let categories = Categories::of(column, self.merge.as_ref())?;
-        let is_positive = |name: &str| match self.comparison {
+        let is_positive = |name: &str| match self.comparison() {
             Some(comparison) => {
                 parse_number(name.as_bytes()).is_some_and(|number| comparison.holds(number))
             }
             None => self.positives().any(|positive| same_value(name, positive)),
         };
-        let positive: Vec<bool> = categories
-            .names
-            .iter()
-            .map(|name| is_positive(name))
-            .collect();
-        let label = |code: &u32| positive.get(*code as usize).copied();
-        Ok(categories.codes.iter().map(label).collect())
+        let labels = categories.names.iter();
+        let labels = labels.map(|name| label_of(is_positive(name))).collect();
+        Ok(Labels::Coded(categories.codes, labels))
+    }
+
+    /// The label of a row for models: a number becomes standardized.
+    pub(crate) fn standardized(&self, label: f64) -> f64 {
+        self.unit().map_or(label, |unit| unit.label(label))
+    }
+}
+
+/// The labels of the rows of a table.
+enum Labels<'a> {
+    Numbers(TargetColumn<'a>),
+    Compared(Comparison, &'a Numbers),
+    /// The code of each row, and the label of each code.
+    Coded(Cow<'a, [u32]>, Vec<f64>),
+}
+
+impl Labels<'_> {
+    /// The label of a row; `None` if it has none.
+    fn get(&self, row: u32) -> Option<f64> {
+        match self {
+            Self::Numbers(column) => Some(column.get(row)).filter(|number| number.is_finite()),
+            Self::Compared(comparison, numbers) => {
+                let number = numbers.get(row as usize);
+                (!number.is_nan()).then(|| label_of(comparison.holds(number)))
+            }
+            Self::Coded(codes, labels) => labels.get(codes[row as usize] as usize).copied(),
+        }
     }
 }
 
@@ -201,9 +453,7 @@ struct Present<'a> {
 
 impl<'a> Present<'a> {
     /// The values of a target; fewer than two are an error.
-    fn new(target: &'a str, values: &'a [(String, usize)]) -> Result<Self, Error> {
-        let mut values: Vec<(&str, usize)> =
-            values.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    fn new(target: &'a str, mut values: Vec<(&'a str, usize)>) -> Result<Self, Error> {
         values.sort_unstable_by(|a, b| natural(a.0, b.0));
         let present = Self { target, values };
         match present.values.len() {
@@ -244,6 +494,12 @@ impl<'a> Present<'a> {
         let compared = either([POSITIVE.is(">= NUMBER"), POSITIVE.is("> median")]);
         self.has_numbers()
             .then(|| aside(say!["; to compare numbers, pass ", compared]))
+    }
+
+    /// Advice for targets that could be predicted as numbers.
+    fn number_advice(&self, spec: &Spec) -> Option<Message> {
+        (self.has_numbers() && spec.may_be_numeric())
+            .then(|| aside(say!["; to predict the number, pass ", NUMERIC]))
     }
 
     fn has_numbers(&self) -> bool {
@@ -304,7 +560,8 @@ impl<'a> Present<'a> {
                     ),
                     with(say![POSITIVE, " (repeat it for several)"]),
                     format!(": {}", self.listed(6)),
-                    self.advice()
+                    self.advice(),
+                    self.number_advice(spec)
                 ],
             ));
         }

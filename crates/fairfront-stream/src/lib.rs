@@ -243,7 +243,7 @@ impl Stream {
     /// The value of the target that counts as positive, once known.
     pub fn positive(&self) -> Option<&str> {
         let settled = self.live.state.settled.as_ref()?;
-        Some(settled.encoding.target.as_ref()?.positive.as_str())
+        settled.encoding.target.as_ref()?.positive()
     }
 
     /// Rows rejected so far.

@@ -82,6 +82,19 @@ impl Decoder {
         self.row_bytes
     }
 
+    /// The labels of rows; `None` if one is invalid.
+    fn labels(&self, bytes: &[u8]) -> Option<Vec<f64>> {
+        let Some(unit) = self.schema.target.unit() else {
+            let are_valid = bytes.iter().all(|byte| *byte <= 1);
+            return are_valid.then(|| bytes.iter().map(|byte| label_of(*byte == 1)).collect());
+        };
+        let label = |word: &[u8; 8]| {
+            let label = unit.label(f64::from_le_bytes(*word));
+            label.is_finite().then_some(label)
+        };
+        bytes.as_chunks::<8>().0.iter().map(label).collect()
+    }
+
     /// The rows of a block; `None` if a code is outside its range.
     pub(crate) fn block(&self, bytes: &[u8], n_rows: usize) -> Option<RowBlock> {
         debug_assert!(n_rows <= BLOCK_ROWS && bytes.len() == n_rows * self.row_bytes);
@@ -105,11 +118,7 @@ impl Decoder {
         for (at, values) in features.iter().enumerate() {
             put_codes(next()?, values, &mut codes, (at, n_categorical))?;
         }
-        let labels = next()?;
-        if labels.iter().any(|label| *label > 1) {
-            return None;
-        }
-        let labels = labels.iter().map(|label| label_of(*label == 1)).collect();
+        let labels = self.labels(next()?)?;
         let mut groups = Vec::with_capacity(of_groups.len());
         for values in of_groups {
             let mut own = vec![0; n_rows];

@@ -110,10 +110,11 @@ impl Layout {
         let categories = categories.map(|column| code_bytes(column.categories.len() + 1));
         let groups = schema.attributes.iter();
         let groups = groups.map(|attribute| code_bytes(attribute.groups.len() + 1));
+        let label = if schema.target.is_binary() { 1 } else { 8 };
         let weight = self.weights.then_some(8);
         numbers
             .chain(categories)
-            .chain([1])
+            .chain([label])
             .chain(groups)
             .chain(weight)
             .collect()

@@ -45,6 +45,11 @@ impl Order {
         self.starts[chunk].0
     }
 
+    /// The rows of a split before a chunk.
+    pub(crate) fn before(&self, chunk: usize, part: Part) -> usize {
+        self.starts[chunk].1[part as usize]
+    }
+
     /// The splits of the rows in use of a chunk.
     pub(crate) fn parts(&self, chunk: usize, n: usize) -> &[Part] {
         let first = self.first(chunk);

@@ -28,7 +28,7 @@ use crate::sieve::{Dropped, Sieve, Sieved};
 use crate::spec::{Spec, SplitRule};
 use crate::split::{ColumnParts, Part};
 use crate::table::{Diagnostic, Table};
-use crate::target::TargetRule;
+use crate::target::{TargetCounts, TargetPlan, TargetRule};
 
 /// The maximum number of values of the target.
 const MOST_TARGET_VALUES: usize = 1_000_000;
@@ -73,7 +73,7 @@ struct Looked {
     /// Rows with a missing value, for each attribute.
     missing: Vec<usize>,
     weights: ExactSum,
-    target: Vec<(String, usize)>,
+    target: TargetCounts,
     keys: Vec<Keys>,
     kept_missing: Vec<usize>,
     /// The split of each row in use, if a column defines it.
@@ -89,6 +89,8 @@ pub(crate) struct Survey {
     /// Rows in use with label +1.
     pub(crate) positives: usize,
     pub(crate) dropped: Vec<Dropped>,
+    /// How rows get their labels, in the unit of the table.
+    pub(crate) plan: TargetPlan,
     pub(crate) target: TargetRule,
     pub(crate) target_values: Vec<String>,
     pub(crate) attributes: Vec<AttributeRule>,
@@ -177,7 +179,7 @@ impl Survey {
         let mut dropped: Vec<Dropped> = Vec::new();
         let mut missing = vec![0; attributes.len()];
         let mut weights = ExactSum::default();
-        let mut values: FxHashMap<String, usize> = FxHashMap::default();
+        let mut values: Option<TargetCounts> = None;
         let mut keys = vec![Keys::default(); attributes.len()];
         let mut kept_missing = vec![0; kept.len()];
         let mut parts: Result<Vec<Part>, Error> = Ok(Vec::new());
@@ -197,7 +199,7 @@ impl Survey {
                     Some(_) => sieved.weights.iter().copied().collect(),
                     None => ExactSum::default(),
                 },
-                target: TargetRule::counts(spec, target, table, rows)?,
+                target: TargetCounts::of(spec, target, table, rows)?,
                 keys: attributes
                     .iter()
                     .map(|rule| Keys::of(rule, table, rows))
@@ -236,10 +238,12 @@ impl Survey {
                 add_dropped(&mut dropped, looked.dropped);
                 add_each(&mut missing, &looked.missing);
                 weights.merge(&looked.weights);
-                for (name, n) in looked.target {
-                    *values.entry(name).or_default() += n;
+                match &mut values {
+                    Some(values) => values.merge(looked.target),
+                    None => values = Some(looked.target),
                 }
-                if values.len() > MOST_TARGET_VALUES {
+                let n_values = values.as_ref().map_or(0, TargetCounts::n_values);
+                if n_values > MOST_TARGET_VALUES {
                     let most = grouped(MOST_TARGET_VALUES);
                     let problem = format!(
                         "the target has more than {most} different values; choose another target"
@@ -272,8 +276,9 @@ impl Survey {
         let n_rows = used.iter().sum();
         check::check_rows(n_rows, &dropped)?;
         check::check_weights(spec, || weights)?;
-        let values: Vec<(String, usize)> = values.into_iter().collect();
-        let rule = TargetRule::of_counts(spec, target, &values, &mut diagnostics)?;
+        // A table has at least one row.
+        let values = values.unwrap_or(TargetCounts::Numeric);
+        let plan = TargetPlan::new(spec, target, &values, &mut diagnostics)?;
         for (rule, keys) in attributes.iter_mut().zip(&mut keys) {
             keys.fit(rule, head)?;
         }
@@ -281,7 +286,7 @@ impl Survey {
 
         let rows = Rows {
             spec,
-            target: &rule,
+            target: &plan,
             attributes: &attributes,
             keys: &keys,
             order: &order,
@@ -291,10 +296,17 @@ impl Survey {
             mut counts,
             classes,
             positives: n_positives,
+            target: sums,
             columns,
             sample,
         } = training::train(spool, &rows, step, progress)?;
-        classes.check(spec)?;
+        let center = match &plan {
+            TargetPlan::Binary(_) => {
+                classes.check(spec)?;
+                None
+            }
+            TargetPlan::Number(column) => Some(sums.center(column)?),
+        };
         let code_of = training::pool(spec, &mut attributes, &mut counts)?;
         for (keys, code_of) in keys.iter_mut().zip(&code_of) {
             if let Some(code_of) = code_of {
@@ -308,21 +320,27 @@ impl Survey {
         let positives = classes.rows[1];
         diagnostics.extend(check::training_warnings(
             n_train,
-            Some(positives),
+            plan.binary().map(|_| positives),
             &attributes,
             &counts,
         ));
 
         let rows = Rows {
             spec,
-            target: &rule,
+            target: &plan,
             attributes: &attributes,
             keys: &keys,
             order: &order,
         };
         let named: FxHashMap<&str, &mut NumberFacts> =
             numeric.iter().copied().zip(&mut numbers).collect();
-        let fitted = training::fit(spool, &rows, &columns, named, progress)?;
+        let (fitted, squares) = training::fit(spool, &rows, (&columns, center), named, progress)?;
+        let rule = match &plan {
+            TargetPlan::Binary(rule) => rule.clone(),
+            TargetPlan::Number(column) => {
+                TargetRule::number(column, sums.unit(column, sums.center(column)?, &squares)?)
+            }
+        };
         let fit = Encoding::of_rules(spec, Some(rule.clone()), attributes.clone(), fitted);
         let (encoding, mut encoded) = fit?;
         encoded.extend(unseen(&encoding, head, &columns)?);
@@ -353,6 +371,7 @@ impl Survey {
             dropped,
             target_values: rule.sorted_values(&values),
             target: rule,
+            plan,
             numbers: numbers.collect(),
             attributes,
             keys,
@@ -387,7 +406,7 @@ impl Survey {
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows {
             spec: &self.spec,
-            target: &self.target,
+            target: &self.plan,
             attributes: &self.attributes,
             keys: &self.keys,
             order: &self.order,

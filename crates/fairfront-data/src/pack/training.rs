@@ -22,12 +22,13 @@ use crate::rule::{NumericRule, too_large};
 use crate::spec::{Scale, Spec};
 use crate::split::{Part, Split};
 use crate::table::{Column, Diagnostic, Table, Values};
-use crate::target::TargetRule;
+use crate::target::TargetPlan;
+use crate::target_number::TargetSums;
 
 /// The rules for the rows of a chunk, before they are encoded.
 pub(crate) struct Rows<'a> {
     pub(crate) spec: &'a Spec,
-    pub(crate) target: &'a TargetRule,
+    pub(crate) target: &'a TargetPlan,
     pub(crate) attributes: &'a [AttributeRule],
     pub(crate) keys: &'a [Keys],
     pub(crate) order: &'a Order,
@@ -37,23 +38,23 @@ pub(crate) struct Rows<'a> {
 pub(crate) struct ChunkRows {
     pub(crate) rows: Vec<u32>,
     pub(crate) weights: Vec<f64>,
-    pub(crate) labels: Vec<bool>,
+    /// ±1, or numbers in the unit of the table.
+    pub(crate) labels: Vec<f64>,
     pub(crate) groups: Vec<Vec<u32>>,
 }
 
 impl Rows<'_> {
+    /// Whether a label is +1; never if the target is a number.
+    fn is_positive(&self, label: f64) -> bool {
+        !self.target.is_number() && label > 0.0
+    }
+
     pub(crate) fn of(&self, table: &Table) -> Result<ChunkRows, Error> {
         let sieved = sieved(table, self.spec, self.attributes)?;
-        let labels = self.target.labels(table)?;
         let groups = self.keys.iter().zip(self.attributes);
         let groups = groups.map(|(keys, rule)| keys.groups(rule, table, &sieved.rows));
         Ok(ChunkRows {
-            // Rows without a label are not in use.
-            labels: sieved
-                .rows
-                .iter()
-                .map(|row| labels[*row as usize] == Some(true))
-                .collect(),
+            labels: self.target.labels(table, &sieved.rows)?,
             groups: groups.collect::<Result<_, Error>>()?,
             rows: sieved.rows,
             weights: sieved.weights,
@@ -265,6 +266,8 @@ pub(crate) struct Trained {
     pub(crate) classes: Classes,
     /// Positive rows of all splits.
     pub(crate) positives: usize,
+    /// The numbers of the target, if it is a number.
+    pub(crate) target: TargetSums,
     pub(crate) columns: Columns,
     /// Every `step`-th row in use, of all splits.
     pub(crate) sample: Sample,
@@ -286,26 +289,41 @@ pub(crate) fn train(
         counts: new_counts(),
         ..Trained::default()
     };
+    let sampled = TargetSums::step(rows.order.n_rows(Part::Train));
     let count = |chunk: usize, table: &Table| {
         let found = rows.of(table)?;
         let parts = rows.order.parts(chunk, found.rows.len());
         let mut counts = new_counts();
         let mut classes = Classes::default();
+        let mut target = TargetSums::default();
+        let mut nth = rows.order.before(chunk, Part::Train);
         for (i, part) in parts.iter().enumerate() {
             if *part != Part::Train {
                 continue;
             }
-            classes.add(found.labels[i], found.weights[i]);
+            let (label, weight) = (found.labels[i], found.weights[i]);
+            let is_positive = rows.is_positive(label);
+            if rows.target.is_number() {
+                target.add(label, weight, nth, sampled);
+                nth += 1;
+            } else {
+                classes.add(is_positive, weight);
+            }
             for (counts, groups) in counts.iter_mut().zip(&found.groups) {
                 if let Some(count) = counts.get_mut(groups[i] as usize) {
-                    count[usize::from(found.labels[i])] += 1;
+                    count[usize::from(is_positive)] += 1;
                 }
             }
         }
         Ok(Trained {
             counts,
             classes,
-            positives: found.labels.iter().filter(|label| **label).count(),
+            positives: found
+                .labels
+                .iter()
+                .filter(|label| rows.is_positive(**label))
+                .count(),
+            target,
             columns: Columns::of(table, rows.spec, &found, parts),
             sample: Sample::of(table, &found, rows.order.first(chunk), step),
         })
@@ -319,6 +337,7 @@ pub(crate) fn train(
         }
         all.classes.merge(&found.classes);
         all.positives += found.positives;
+        all.target.merge(found.target);
         all.columns.merge(found.columns);
         all.sample.merge(found.sample);
         Ok(())
@@ -352,24 +371,26 @@ pub(crate) fn pool(
     Ok(all)
 }
 
-/// Fits the rules of all feature columns, in the order of the table.
+/// Fits the rules of all feature columns, in the order of the table. Also returns the sum of squared
+/// deviations of a target from its mean, which is `Some` for a number.
 pub(crate) fn fit(
     spool: &Spool,
     rows: &Rows<'_>,
-    columns: &Columns,
+    (columns, target): (&Columns, Option<Center>),
     mut numbers: FxHashMap<&str, &mut NumberFacts>,
     progress: &mut dyn FnMut(PackProgress),
-) -> Result<Vec<Fitted>, Error> {
+) -> Result<(Vec<Fitted>, ExactSum), Error> {
     let (spec, head) = (rows.spec, &spool.head);
     let centers: FxHashMap<&str, Result<Center, Diagnostic>> = columns
         .numeric
         .iter()
         .map(|(name, summary)| (name.as_str(), summary.center(name)))
         .collect();
-    let squares = match spec.scale {
-        Scale::Standard => squares(spool, rows, &centers, progress)?,
-        _ => FxHashMap::default(),
-    };
+    let wanted = centers.iter().filter(|_| spec.scale == Scale::Standard);
+    let wanted: Vec<(&str, Center)> = wanted
+        .filter_map(|(name, center)| Some((*name, *center.as_ref().ok()?)))
+        .collect();
+    let (squares, of_target) = squares(spool, rows, (&wanted, target), progress)?;
     let mut fitted = Vec::new();
     for column in head.columns() {
         let name = column.name.as_str();
@@ -404,28 +425,26 @@ pub(crate) fn fit(
         };
         fitted.push(Fitted { rule, diagnostic });
     }
-    Ok(fitted)
+    Ok((fitted, of_target))
 }
 
-/// Sums of squared deviations from the mean over the training rows.
+/// Sums of squared deviations from the mean over the training rows, of columns and of a target that is a
+/// number.
 fn squares<'a>(
     spool: &Spool,
     rows: &Rows<'_>,
-    centers: &FxHashMap<&'a str, Result<Center, Diagnostic>>,
+    (wanted, target): (&[(&'a str, Center)], Option<Center>),
     progress: &mut dyn FnMut(PackProgress),
-) -> Result<FxHashMap<&'a str, ExactSum>, Error> {
-    let wanted: Vec<(&'a str, Center)> = centers
-        .iter()
-        .filter_map(|(name, center)| Some((*name, *center.as_ref().ok()?)))
-        .collect();
-    let mut all = vec![ExactSum::default(); wanted.len()];
-    if wanted.is_empty() {
-        return Ok(FxHashMap::default());
+) -> Result<(FxHashMap<&'a str, ExactSum>, ExactSum), Error> {
+    if wanted.is_empty() && target.is_none() {
+        return Ok(Default::default());
     }
+    // The target is the last.
+    let mut all = vec![ExactSum::default(); wanted.len() + 1];
     let sum = |chunk: usize, table: &Table| {
         let found = sieved(table, rows.spec, rows.attributes)?;
         let parts = rows.order.parts(chunk, found.rows.len());
-        let mut sums = vec![ExactSum::default(); wanted.len()];
+        let mut sums = vec![ExactSum::default(); wanted.len() + 1];
         for ((name, center), sum) in wanted.iter().zip(&mut sums) {
             let Some(numbers) = table.column(name).and_then(Column::numeric) else {
                 continue;
@@ -433,6 +452,14 @@ fn squares<'a>(
             for ((row, weight), part) in found.rows.iter().zip(&found.weights).zip(parts) {
                 if *part == Part::Train {
                     center.add_square(sum, numbers.get(*row as usize), *weight);
+                }
+            }
+        }
+        if let Some(center) = target {
+            let labels = rows.target.labels(table, &found.rows)?;
+            for ((label, weight), part) in labels.into_iter().zip(&found.weights).zip(parts) {
+                if *part == Part::Train {
+                    center.add_square(&mut sums[wanted.len()], label, *weight);
                 }
             }
         }
@@ -444,7 +471,9 @@ fn squares<'a>(
         }
         Ok(())
     })?;
-    Ok(wanted.into_iter().map(|(name, _)| name).zip(all).collect())
+    let of_target = all.pop().unwrap_or_default();
+    let names = wanted.iter().map(|(name, _)| *name);
+    Ok((names.zip(all).collect(), of_target))
 }
 
 /// Rejects a value that is too large for a feature after scaling, in any row in use.

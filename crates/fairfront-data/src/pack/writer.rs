@@ -28,6 +28,7 @@ use crate::pack::decode::Decoder;
 use crate::read::ReadFrom;
 use crate::split::Part;
 use crate::table::Table;
+use crate::target_number::TargetColumn;
 
 /// Bytes of a place in front of a row.
 const PLACE: usize = 4;
@@ -144,7 +145,15 @@ impl<'a> RowWriter<'a> {
                 put_code(place, position);
             });
         }
-        put(&mut |i, place| place[0] = u8::from(found.labels[i]));
+        match self.survey.target.unit() {
+            None => put(&mut |i, place| place[0] = u8::from(found.labels[i] > 0.0)),
+            Some(unit) => {
+                let column = &self.survey.target.column;
+                let values = TargetColumn::of(table, column)?;
+                let numbers = values.numbers(table, column, &found.rows, Some(unit))?;
+                put(&mut |i, place| place.copy_from_slice(&numbers[i].to_le_bytes()));
+            }
+        }
         for (groups, attribute) in found.groups.iter().zip(&self.schema.attributes) {
             let unknown = attribute.groups.len() as u32;
             put(&mut |i, place| put_code(place, groups[i].min(unknown)));

@@ -257,7 +257,7 @@ impl Classes {
 }
 
 /// Warns about classes and groups without training rows. `positives` counts the positive training rows, if
-/// there is a target, and `counts` the negative and positive ones in each group of each attribute.
+/// the target is binary, and `counts` the negative and positive ones in each group of each attribute.
 pub(crate) fn training_warnings(
     n_train: usize,
     positives: Option<usize>,
@@ -299,13 +299,13 @@ pub(crate) fn training_warnings(
 impl Prepared {
     /// Rejects weights that leave almost no weight for a class of the training rows.
     pub(super) fn check_class_weights(&self) -> Result<(), Error> {
-        if self.spec.weight.is_none() || self.labels.is_empty() {
+        if self.spec.weight.is_none() || !self.is_binary() {
             return Ok(());
         }
         let mut classes = Classes::default();
         for &position in self.split.part(Part::Train) {
             let position = position as usize;
-            classes.add(self.labels[position], self.weights[position]);
+            classes.add(self.is_positive(position), self.weights[position]);
         }
         classes.check(&self.spec)
     }
@@ -313,8 +313,8 @@ impl Prepared {
     /// Warns about classes and groups without training rows.
     pub(super) fn check_training(&mut self) {
         let train = self.split.part(Part::Train);
-        let positives = (!self.labels.is_empty())
-            .then(|| train.iter().filter(|p| self.labels[**p as usize]).count());
+        let positives = train.iter().filter(|p| self.is_positive(**p as usize));
+        let positives = self.is_binary().then(|| positives.count());
         let counts = self.all_training_counts();
         let found = training_warnings(train.len(), positives, &self.attributes, &counts);
         self.diagnostics.extend(found);

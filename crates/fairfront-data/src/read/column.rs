@@ -24,6 +24,8 @@ pub(crate) enum Plan {
     Skip,
     /// Infer the type from the values.
     Look,
+    /// Numbers if more than two are different, otherwise categories, in any number.
+    Target,
     /// Numbers; anything else is an error.
     Numeric,
     /// Dates, in this order or in an inferred one; anything else is an error.
@@ -71,7 +73,7 @@ impl ColumnBuilder {
             name,
             state: match plan {
                 Plan::Skip => State::LeftOut(LeftOut::NotRead),
-                Plan::Look | Plan::Date(None) => State::Looking(Looked::default()),
+                Plan::Look | Plan::Target | Plan::Date(None) => State::Looking(Looked::default()),
                 Plan::Numeric => State::Typed(Batch::new(Lane::Numbers(form))),
                 Plan::Date(Some(order)) => {
                     State::Typed(Batch::new(Lane::Numbers(Form::Date(order))))
@@ -162,14 +164,19 @@ impl ColumnBuilder {
 
     /// Whether its categories may be those of an identifier.
     fn may_be_identifier(&self) -> bool {
-        !matches!(self.plan, Plan::Categories | Plan::Copy)
+        !matches!(self.plan, Plan::Target | Plan::Categories | Plan::Copy)
     }
 
     /// Sets the type that the file declares, unless the user set a different one.
     pub(super) fn declare(&mut self, declared: ColumnType) {
         if let State::Looking(looked) = &self.state
             && looked.len() == 0
-            && (self.plan == Plan::Look || declared.date().is_some())
+            && match self.plan {
+                Plan::Look => true,
+                // Whether numbers are categories depends on their values.
+                Plan::Target => !declared.is_number(),
+                _ => declared.date().is_some(),
+            }
         {
             let form = declared.date().map_or(self.form, Form::Date);
             let mut values = Batch::new(match declared.is_number() {
@@ -393,8 +400,11 @@ impl ColumnBuilder {
             return Ok(());
         };
         let looked = std::mem::take(looked);
-        let must_be_date = matches!(self.plan, Plan::Date(_));
-        let found = looked.found(&self.name, self.form, must_be_date);
+        let found = match self.plan {
+            Plan::Target => looked.found_target(&self.name, self.form),
+            Plan::Date(_) => looked.found(&self.name, self.form, true),
+            _ => looked.found(&self.name, self.form, false),
+        };
         self.state = State::Typed(Batch::new(found.lane));
         self.because = found.because;
         self.diagnostic = found.diagnostic;

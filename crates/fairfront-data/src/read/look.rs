@@ -9,6 +9,7 @@ use crate::date::{DateOrder, Orders};
 use crate::error::shorten;
 use crate::setting::{DECIMAL, TYPE};
 use crate::table::Diagnostic;
+use crate::target_number::FewNumbers;
 
 /// The number of values to examine before a type is chosen.
 pub(super) const LOOK: usize = 10_000;
@@ -126,6 +127,30 @@ impl Looked {
             because: String::new(),
             diagnostic: first_text.and_then(|text| self.near_numeric(name, numbers, text)),
         }
+    }
+
+    /// Infers the type of a target: numbers if more than two are different, otherwise categories.
+    pub(super) fn found_target(&self, name: &str, form: Form) -> Found {
+        let found = self.found(name, form, false);
+        let are_numbers = matches!(found.lane, Lane::Numbers(form) if form.date().is_none());
+        match are_numbers && self.differ(form) {
+            true => found,
+            false => Found {
+                lane: Lane::Categories,
+                because: String::new(),
+                diagnostic: None,
+            },
+        }
+    }
+
+    /// Whether more than two numbers are different.
+    fn differ(&self, form: Form) -> bool {
+        let mut numbers = FewNumbers::default();
+        let mut strings = self.strings();
+        strings.any(|(_, text)| {
+            let number = form.parse(text.as_bytes());
+            number.is_some_and(|number| !numbers.take(number))
+        })
     }
 
     /// A note about categories that look like numbers; `first` is the first that is not a number.

@@ -81,6 +81,10 @@ pub struct ReadOptions {
     /// The only columns to read, if set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<BTreeSet<String>>,
+    /// The target, if its type is open: more than two different numbers are numeric, everything else is
+    /// categorical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Columns not to read.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skip: BTreeSet<String>,
@@ -143,6 +147,7 @@ impl Default for ReadOptions {
             missing_values: MISSING_VALUES.map(Into::into).to_vec(),
             types: BTreeMap::new(),
             only: None,
+            target: None,
             skip: BTreeSet::new(),
             keep: BTreeSet::new(),
             decimal: None,
@@ -220,6 +225,7 @@ impl ReadOptions {
             return Plan::Skip;
         }
         match self.types.get(name) {
+            None if self.target.as_deref() == Some(name) => Plan::Target,
             None => Plan::Look,
             Some(ColumnType::Numeric) => Plan::Numeric,
             Some(ColumnType::Boolean | ColumnType::Categorical) => Plan::Categories,

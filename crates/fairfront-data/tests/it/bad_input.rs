@@ -198,10 +198,10 @@ fn target() {
         rejected("y,g,x\n1,a,1\n1,b,2\n", |_| ()).contains("the target has only one value, \"1\"")
     );
     assert_eq!(
-        rejected("y,g,x\n1,a,1\n2,b,2\n3,b,2\n", |s| s.positive = None),
+        rejected("y,g,x\n01,a,1\n02,b,2\n03,b,2\n", |s| s.positive = None),
         "t.csv, column \"y\": the target has 3 values; choose those that count as positive with \
-         positive (repeat it for several): \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows); to compare \
-         numbers, pass positive=\">= NUMBER\" or positive=\"> median\""
+         positive (repeat it for several): \"01\" (1 rows), \"02\" (1 rows), \"03\" (1 rows); to compare \
+         numbers, pass positive=\">= NUMBER\" or positive=\"> median\"; to predict the number, pass numeric"
     );
     assert_eq!(
         rejected("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =

@@ -262,7 +262,7 @@ fn later_rows_follow_the_rules_of_the_first() {
         prepared, growth, ..
     } = later(&spec, batch, text);
     assert_eq!(prepared.rows, [0, 4]);
-    assert_eq!(prepared.labels, [true, false]);
+    assert_eq!(prepared.labels, [1.0, -1.0]);
     assert_eq!(prepared.weights, [1.0, 3.0]);
     assert_eq!(prepared.split.parts_by_row(), [Part::Test, Part::Train]);
     assert_eq!(prepared.dropped.len(), 1);

@@ -1,7 +1,7 @@
 use fairfront_core::UNKNOWN_GROUP;
 use fairfront_data::{
     ColumnType, Inspection, Merge, MinGroup, MissingPolicy, MissingSensitive, Part, Prepared, Spec,
-    SplitRule,
+    SplitRule, TargetDistribution,
 };
 
 use crate::{csv, names, prepare, spec};
@@ -39,7 +39,7 @@ fn rows_with_missing_values_are_dropped_and_counted() {
         .map(|d| (d.reason.as_str(), d.rows))
         .collect();
     assert_eq!(reasons, [("g missing", 1), ("x missing", 1)]);
-    assert_eq!(prepared.labels, [true, true, true, false]);
+    assert_eq!(prepared.labels, [1.0, 1.0, 1.0, -1.0]);
     assert_eq!(groups(&prepared, 0), ["a", "b", "a", "b"]);
     assert!(
         prepared
@@ -134,20 +134,20 @@ fn merges_reach_target_and_groups() {
     ]
     .into();
     let prepared = prepare(csv, &spec).unwrap();
-    assert_eq!(prepared.labels, [true, false, true, false]);
+    assert_eq!(prepared.labels, [1.0, -1.0, 1.0, -1.0]);
     assert_eq!(groups(&prepared, 0), ["a", "other", "other", "a"]);
 }
 
 #[test]
 fn positive_value_may_be_written_as_a_number() {
     let csv = "y,g,x\n1.0,a,1\n0.0,b,2\n1.0,b,3\n";
-    assert_eq!(prepare(csv, &spec()).unwrap().labels, [true, false, true]);
+    assert_eq!(prepare(csv, &spec()).unwrap().labels, [1.0, -1.0, 1.0]);
     let unnamed = Spec {
         positive: None,
         ..spec()
     };
     let prepared = prepare(csv, &unnamed).unwrap();
-    assert_eq!(prepared.target.as_ref().unwrap().positive, "1.0");
+    assert_eq!(prepared.target.as_ref().unwrap().positive(), Some("1.0"));
     assert!(
         prepared.diagnostics[0]
             .message
@@ -168,7 +168,12 @@ fn base_rates_and_shares_use_weights() {
     assert_eq!(prepared.weights, [1.0, 2.0, 3.0, 5.0, 6.0]);
     let inspection = Inspection::new(&prepared).unwrap();
     // Positives weigh 1 + 3 + 5 of 17; group b weighs 2 + 3 + 6, its positive 3.
-    assert!((inspection.target.unwrap().base_rate - 9.0 / 17.0).abs() < 1e-15);
+    let Some(TargetDistribution::Binary { base_rate, .. }) =
+        inspection.target.map(|target| target.distribution)
+    else {
+        panic!("no binary target");
+    };
+    assert!((base_rate - 9.0 / 17.0).abs() < 1e-15);
     let b = inspection
         .sensitive
         .get("g")

@@ -142,10 +142,7 @@ impl Auditor {
     pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<Name>)> {
         let target = (
             self.target.column.as_str(),
-            match self.target.comparison {
-                Some(_) => ColumnType::Numeric,
-                None => ColumnType::Categorical,
-            },
+            self.target.column_type(),
             Some(AUDIT),
         );
         let parts = self.attributes.iter().flat_map(|rule| &rule.columns);
@@ -189,6 +186,7 @@ impl Auditor {
                 tally.unknown_label += 1;
                 continue;
             };
+            let label = label > 0.0;
             let weight = weights.map_or(1.0, |w| w.get(row));
             let odds = self.calibration.log_odds(scores[row]);
             let margin = if label { odds } else { -odds };

@@ -323,7 +323,7 @@ fn certifying_rows_influence_no_choice() {
         if flip {
             for part in [Part::Certify, Part::Test] {
                 for row in prepared.split.part(part).to_vec() {
-                    prepared.labels[row as usize] = !prepared.labels[row as usize];
+                    prepared.labels[row as usize] *= -1.0;
                 }
             }
         }

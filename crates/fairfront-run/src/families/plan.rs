@@ -89,7 +89,7 @@ pub fn plan_estimators(
     let own = order.iter().map(|at| positions[*at] as usize);
     Ok(EstimatorPlan {
         rows: own.clone().map(|p| prepared.rows[p]).collect(),
-        labels: own.map(|p| prepared.labels[p]).collect(),
+        labels: own.map(|p| prepared.labels[p] > 0.0).collect(),
         folds: order.iter().map(|at| folds.of_row()[*at]).collect(),
         groups,
     })

@@ -145,7 +145,9 @@ fn hypervolumes_are_those_of_the_measures() {
         };
         let [loss, gap] = point(&split.unmitigated);
         let labels = || prepared.split.part(Part::Validation).iter();
-        let positive = labels().filter(|p| prepared.labels[**p as usize]).count();
+        let positive = labels()
+            .filter(|p| prepared.labels[**p as usize] > 0.0)
+            .count();
         let share = positive as f64 / labels().count() as f64;
         let reference = [share.min(1.0 - share).max(1.1 * loss), 2.0 * gap];
         for (found, expected) in tuning.reference.iter().zip(reference) {
