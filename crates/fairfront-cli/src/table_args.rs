@@ -18,6 +18,7 @@ use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset
 /// flag is a list. Flags override the file, which overrides the settings of a known data set.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct TableArgs {
     /// One or more files with the same columns, - for standard input, or a known data set
     #[arg(value_name = "FILE|NAME")]

@@ -479,6 +479,7 @@ impl Spec {
             }
         }
         self.check_attributes()?;
+        self.check_target()?;
         self.check_settings(&seen)
     }
 
@@ -563,20 +564,9 @@ impl Spec {
                     ", so it must be numeric"
                 ]);
             }
-            if *ty != ColumnType::Numeric && role == Some(TARGET) && self.numeric {
-                return usage(say![
-                    TYPE,
-                    " {column:?}: the column is ",
-                    TARGET,
-                    " with ",
-                    NUMERIC,
-                    ", so it must be numeric"
-                ]);
-            }
         }
         for column in self.merges.keys() {
-            let is_target = self.numeric && self.target.as_ref() == Some(column);
-            if is_target || self.types.get(column).is_some_and(|t| t.is_number()) {
+            if self.types.get(column).is_some_and(|t| t.is_number()) {
                 return usage(say![
                     MERGE,
                     " {column:?}: a numeric column has no categories to merge"
@@ -631,6 +621,11 @@ impl Spec {
                 None => {}
             }
         }
+        Ok(())
+    }
+
+    fn check_target(&self) -> Result<(), Error> {
+        let usage = |message: Message| Err(Error::Usage(message));
         if self.positive.is_some() && self.target.is_none() {
             return usage(say![POSITIVE, " needs ", TARGET]);
         }
@@ -644,6 +639,28 @@ impl Spec {
                 POSITIVE,
                 " as two classes; choose one of them"
             ]);
+        }
+        if let Some(column) = self.target.as_ref().filter(|_| self.numeric) {
+            if self
+                .types
+                .get(column)
+                .is_some_and(|ty| *ty != ColumnType::Numeric)
+            {
+                return usage(say![
+                    TYPE,
+                    " {column:?}: the column is ",
+                    TARGET,
+                    " with ",
+                    NUMERIC,
+                    ", so it must be numeric"
+                ]);
+            }
+            if self.merges.contains_key(column) {
+                return usage(say![
+                    MERGE,
+                    " {column:?}: a numeric column has no categories to merge"
+                ]);
+            }
         }
         let positives = self.positives();
         for (i, text) in positives.iter().enumerate() {

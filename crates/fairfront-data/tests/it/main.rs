@@ -5,6 +5,7 @@ mod encoding;
 mod known;
 mod later;
 mod number;
+mod numbers;
 mod pack;
 mod parquet;
 mod prepare;

@@ -150,6 +150,12 @@ fn random_spec(seed: u64) -> Spec {
         spec.target = Some("x".into());
         spec.positive = Some("> median".into());
     }
+    if chance(0.25) {
+        // A number, found by its type or declared.
+        spec.target = Some(if chance(0.5) { "sparse" } else { "x" }.into());
+        (spec.positive, spec.numeric) = (None, chance(0.5));
+        spec.missing_by_column.clear();
+    }
     spec
 }
 
@@ -309,6 +315,90 @@ fn many_categories_and_groups_are_packed() {
     spec.types
         .insert("g".into(), crate::ColumnType::Categorical);
     assert!(compare(&files, &spec, folder.path(), &limits(999)));
+}
+
+#[test]
+fn numbers_to_predict_are_packed() {
+    let folder = TempDir::new().unwrap();
+    let files = [write(&folder, "t.csv", &text(3_000, 5))];
+    for (target, numeric) in [("sparse", false), ("x", true), ("age", false), ("y", true)] {
+        let spec = Spec {
+            target: Some(target.into()),
+            positive: None,
+            numeric,
+            weight: Some("w".into()),
+            drop: names(&["part"]),
+            ..spec()
+        };
+        for chunk in [1, 700, 5_000] {
+            let limits = limits(chunk);
+            assert!(compare(&files, &spec, folder.path(), &limits), "{target}");
+        }
+        let input = Input::open(&folder.path().join("rows.ffb")).unwrap();
+        assert!(!input.encoded.part(Part::Train).schema().target.is_binary());
+    }
+}
+
+#[test]
+fn few_numbers_in_each_chunk_may_be_many() {
+    let folder = TempDir::new().unwrap();
+    let table = |values: [&str; 3]| {
+        let mut text = String::from("y,g,x\n");
+        for i in 0..900 {
+            let _ = writeln!(text, "{},{},{i}.5", values[i / 300], ["a", "b"][i % 2]);
+        }
+        text
+    };
+    let spec = Spec {
+        positive: None,
+        drop: Vec::new(),
+        ..spec()
+    };
+    for (values, is_number) in [(["1", "2", "3"], true), (["1", "1.0", "0"], false)] {
+        let files = [write(&folder, "t.csv", &table(values))];
+        for chunk in [100, 300, 450] {
+            let limits = limits(chunk);
+            let is_used = compare(&files, &spec, folder.path(), &limits);
+            // Two spellings of a number are different values.
+            assert_eq!(is_used, is_number);
+        }
+    }
+}
+
+#[test]
+fn wrong_numbers_to_predict_have_the_same_errors() {
+    let folder = TempDir::new().unwrap();
+    let table = |value: &str, others: &str| {
+        let mut text = String::from("y,g,x,part\n");
+        for i in 0..300 {
+            let y = if i == 222 {
+                value.into()
+            } else {
+                others.replace('#', &i.to_string())
+            };
+            let part = if i < 100 { "train" } else { "test" };
+            let _ = writeln!(text, "{y},{},{i}.5,{part}", ["a", "b"][i / 3 % 2]);
+        }
+        text
+    };
+    for (value, others) in [
+        ("1e60", "#"),
+        ("abc", "#"),
+        ("9", "5"),
+        ("1", "#e-90"),
+        ("1", "#e-120"),
+    ] {
+        let files = [write(&folder, "t.csv", &table(value, others))];
+        let spec = Spec {
+            positive: None,
+            numeric: true,
+            split: SplitRule::Column("part".into()),
+            drop: Vec::new(),
+            ..spec()
+        };
+        let limits = limits(50);
+        assert!(!compare(&files, &spec, folder.path(), &limits), "{value}");
+    }
 }
 
 #[test]
