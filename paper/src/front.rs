@@ -144,7 +144,8 @@ pub(crate) fn values_at(
 pub(crate) fn problem_on(rows: &Dataset, objectives: &[String]) -> Result<FairProblem, Error> {
     let attributes = &rows.schema().attributes;
     let objectives = objectives.iter();
-    let objectives = objectives.map(|text| parse_objective(text, attributes));
+    let objectives =
+        objectives.map(|text| parse_objective(text, attributes, &rows.schema().target));
     let objectives = objectives.collect::<Result<_, Error>>()?;
     let rows = Arc::new(rows.clone());
     Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)

@@ -288,7 +288,9 @@ impl Setup {
         // The paper's penalty for every solver, so that all of them minimize the same loss.
         Ok(FitRequest {
             penalty: Penalty::Fixed(PAPER_PENALTY),
-            ..self.ask.request(&self.source, &attribute_texts(spec))?
+            ..self
+                .ask
+                .request(&self.source, &attribute_texts(spec), false)?
         })
     }
 }

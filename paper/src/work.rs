@@ -285,7 +285,7 @@ impl Results {
                 )?;
                 let trial = |trial: &Trial| TunedTrial {
                     settings: trial.settings.clone(),
-                    accuracy: trial.end.score().map(|score| score.accuracy),
+                    accuracy: trial.end.score().map(|score| score.performance),
                     hypervolume: trial.end.score().and_then(|score| score.hypervolume),
                     points: trial.end.score().map_or(0, |score| score.models),
                 };

@@ -103,7 +103,7 @@ def test_verify_and_tune_accept_block_files(fairfront, loans, tmp_path):
     tune = ["--try", "stages=1,2", "--models", "6", "--json"]
     of_table = json.loads(fairfront("tune", loans / "loans.csv", *TABLE, *tune))
     of_blocks = json.loads(fairfront("tune", loans / "loans.ffb", *tune))
-    of = [[(t["settings"], t["accuracy"]) for t in found["trials"]] for found in (of_table, of_blocks)]
+    of = [[(t["settings"], t["performance"]) for t in found["trials"]] for found in (of_table, of_blocks)]
     assert of[0] == of[1]
 
 
@@ -111,7 +111,7 @@ def test_tune_packs_a_table_that_leaves_too_little_memory_for_fits(fairfront, tm
     fairfront("data", "export", "demo(rows=100000)", "-o", tmp_path / "big.csv")
     tune = ["tune", tmp_path / "big.csv", *TABLE, "--try", "stages=1,2", "--models", "4", "--json"]
     of = [json.loads(fairfront(*tune, *memory)) for memory in ([], ["--memory", "60MB"])]
-    found = [[(t["settings"], t["accuracy"]) for t in each["trials"]] for each in of]
+    found = [[(t["settings"], t["performance"]) for t in each["trials"]] for each in of]
     assert found[0] == found[1]
 
 

@@ -214,7 +214,7 @@ def test_adult_opens(adult, browser):
     with Opened(browser, adult.path) as it:
         assert it.chosen is not None and adult.fairer()[it.chosen]
         # The sentence and the table below it are about the same rows.
-        change = adult.select("--model-id", it.chosen)["price"]["accuracy"]
+        change = adult.select("--model-id", it.chosen)["price"]["performance"]
         assert change["column"] == "test.accuracy"
         assert f"{100 * change['to']:.1f}%" in it.page.inner_text(".choice .own >> nth=0")
         assert "proven for every model" in it.page.inner_text("#provenance")

@@ -178,7 +178,7 @@ def test_tune_uses_the_solver_of_a_default_fit(fairfront, folder, tmp_path):
     if chosen["settings"]["penalty"] != "auto":
         assert tuned["penalty"]["chosen"] == float(chosen["settings"]["penalty"])
     front = pq.read_table(tmp_path / "tuned/front.parquet").to_pandas()
-    assert front["validation.accuracy"].max() == chosen["accuracy"]
+    assert front["validation.accuracy"].max() == chosen["performance"]
 
 
 def test_tune_uses_the_solver_of_the_flag(fairfront, folder):

@@ -7,7 +7,7 @@ use fairfront_core::{Attribute, Workers};
 use fairfront_data::{
     Column, ColumnType, Diagnostic, Encoded, Error as DataError, Input, Known, MinGroup,
     MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec, SplitRule, Table,
-    attribute_name, data_folder, grammar, identifier_warnings, named_counts,
+    TargetRule, attribute_name, data_folder, grammar, identifier_warnings, named_counts,
 };
 use fairfront_run::ObjectiveCall;
 use pyo3::exceptions::PyValueError;
@@ -66,6 +66,15 @@ impl PyDataset {
                 input.facts.table
             ))),
         }
+    }
+
+    /// Whether the target is a number.
+    pub(crate) fn is_number(&self) -> bool {
+        let target = match &self.rows {
+            Rows::Table(prepared) => prepared.target.as_ref(),
+            Rows::Blocks { input, .. } => input.facts.target.as_ref(),
+        };
+        target.is_some_and(TargetRule::is_number)
     }
 
     /// The sensitive attributes.

@@ -40,6 +40,7 @@ impl Asked<'_> {
         source: &str,
         attributes: &[String],
         objectives: Vec<String>,
+        is_number: bool,
     ) -> PyResult<FitRequest> {
         let ask = Ask {
             objectives,
@@ -68,7 +69,8 @@ impl Asked<'_> {
             seed: self.seed,
         };
         let attributes: Vec<String> = attributes.iter().map(|name| text_of(name)).collect();
-        let mut request = ask.request(source, &attributes).map_err(Failure::from)?;
+        let request = ask.request(source, &attributes, is_number);
+        let mut request = request.map_err(Failure::from)?;
         request.loss_alone = attributes.is_empty();
         Ok(request)
     }
@@ -126,7 +128,7 @@ pub(crate) fn fit(
     let attributes = dataset.attribute_rules();
     let names: Vec<String> = attributes.iter().map(|a| a.name.clone()).collect();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
-    let request = asked.request(dataset.name(), &names, objectives)?;
+    let request = asked.request(dataset.name(), &names, objectives, dataset.is_number())?;
     work::watched(py, threads, callback, max_seconds, |watch| {
         let (facts, fitted) = match &dataset.rows {
             Rows::Table(prepared) => {

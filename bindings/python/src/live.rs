@@ -102,7 +102,7 @@ impl PyLive {
                 "partial_fit takes objectives by name; pass names, or use fit for callables",
             )
         })?;
-        let request = asked.request(&table.name, &names, objectives)?;
+        let request = asked.request(&table.name, &names, objectives, spec.numeric)?;
         let options = LiveOptions {
             spec,
             request,

@@ -24,7 +24,12 @@ pub(crate) fn plan_estimators<'py>(
     let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
     let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
-    let request = asked.request(&prepared.table.name, &names, objectives)?;
+    let request = asked.request(
+        &prepared.table.name,
+        &names,
+        objectives,
+        dataset.is_number(),
+    )?;
     let EstimatorPlan {
         rows,
         folds,

@@ -286,7 +286,9 @@ impl PyProblem {
         let made = given(&objectives, &schema.attributes)?
             .into_iter()
             .map(|given| match given {
-                Given::Text(text) => Ok(parse_objective(&text, &schema.attributes)?),
+                Given::Text(text) => {
+                    Ok(parse_objective(&text, &schema.attributes, &schema.target)?)
+                }
                 Given::Custom(objective) => Ok(Box::new(objective) as Box<dyn Objective>),
             })
             .collect::<Result<Vec<_>, Failure>>()?;

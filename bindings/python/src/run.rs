@@ -128,7 +128,7 @@ impl Choice {
             _ if self.knee => Rule::Knee,
             _ if self.regret => Rule::Regret,
             (None, Some(text), _) => Rule::Weights(weights(text)?),
-            (None, None, best) => Rule::Best(Term::parse(best.as_deref().unwrap_or("accuracy"))?),
+            (None, None, best) => Rule::Best(best.as_deref().map(Term::parse).transpose()?),
         })
     }
 }

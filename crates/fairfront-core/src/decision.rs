@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contrast::Cell;
 use crate::lanes::{LANES, Lanes, ZERO, vectorized};
-use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::number_tally::{Mean, NumberTallies, Quantity};
+use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, Points, RowSource, Schema};
 
 /// A rate that a requirement or an interval is about.

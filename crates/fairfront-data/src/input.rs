@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fairfront_core::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::Encoded;
@@ -52,6 +53,17 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What models predict.
+    pub fn predicted(&self) -> Target {
+        let rule = self.target.as_ref();
+        rule.map_or(Target::Binary, TargetRule::target)
+    }
+
+    /// Whether models predict a number.
+    pub fn is_number(&self) -> bool {
+        self.target.as_ref().is_some_and(TargetRule::is_number)
+    }
+
     /// The facts about a prepared table in memory.
     pub fn of(prepared: &Prepared) -> Result<Self, Error> {
         Ok(Self {

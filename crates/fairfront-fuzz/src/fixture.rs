@@ -208,7 +208,7 @@ pub(crate) fn request_of(solver: SolverName, spec: &Spec) -> FitRequest {
         settings,
         ..Ask::default()
     };
-    let request = ask.request("fuzz.csv", &attribute_texts(spec));
+    let request = ask.request("fuzz.csv", &attribute_texts(spec), spec.numeric);
     request.expect("the request of the fixture is valid")
 }
 

@@ -60,7 +60,7 @@ pub struct GroupSize {
     pub group: Option<String>,
     /// Rows that count, by weight.
     pub rows: f64,
-    /// The rate among them.
+    /// The rate among them, or the mean of predicted numbers.
     pub rate: Option<f64>,
 }
 
@@ -76,6 +76,9 @@ pub struct Checked {
     /// The ends of the band that holds for all models simultaneously; absent without certifying rows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub band: Option<[f64; 2]>,
+    /// Whether the values are means of predicted numbers, not rates.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_number: bool,
     /// The groups that the measure is based on.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub groups: Vec<GroupSize>,

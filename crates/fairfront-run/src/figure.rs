@@ -113,7 +113,8 @@ struct RunNumbers<'a> {
 
 impl<'a> RunNumbers<'a> {
     fn new(run: &'a RunInfo, front: &'a FrontTable) -> Self {
-        let has = |split: &&str| front.column(&format!("{split}.accuracy")).is_some();
+        let performance = &run.meaning.performance;
+        let has = |split: &&str| front.column(&format!("{split}.{performance}")).is_some();
         let splits = ["test", "validation", "train"].into_iter();
         let split = splits.clone().find(has).unwrap_or("train");
         Self { run, front, split }
@@ -252,7 +253,10 @@ impl<'a> RunNumbers<'a> {
 
     /// Attributes that have measures.
     fn attributes(&self) -> impl Iterator<Item = &str> {
-        let start = self.measure("demographic_parity_difference(");
+        let start = self.measure(match self.run.meaning.target.is_binary() {
+            true => "demographic_parity_difference(",
+            false => "mean_difference(",
+        });
         let names = self.front.names.iter();
         names.filter_map(move |name| name.strip_prefix(&start)?.strip_suffix(')'))
     }
@@ -276,13 +280,19 @@ impl<'a> RunNumbers<'a> {
         let fairness = self.run.objectives.get(index)?;
         let (_, attribute) = fairness.split_once('(')?;
         let attribute = attribute.strip_suffix(')')?;
+        let attribute = attribute.split(", kind=").next()?;
         let meaning = &self.run.meaning;
-        // An objective without its own measure is shown with the selection rates of groups.
-        let parity = format!("demographic_parity_difference({attribute})");
+        // An objective without its own measure is shown with the selection rates or mean predictions of
+        // groups.
+        let parity = match meaning.target.is_binary() {
+            true => format!("demographic_parity_difference({attribute})"),
+            false => format!("mean_difference({attribute})"),
+        };
         let own = meaning.objective(fairness)?.measure.clone();
         let is_difference = |name: &String| {
             let known = meaning.measure(name);
-            known.is_some_and(|m| m.unit == Unit::Difference && !m.compares.is_empty())
+            let differs = |unit: Unit| matches!(unit, Unit::Difference | Unit::InTarget);
+            known.is_some_and(|m| differs(m.unit) && !m.compares.is_empty())
         };
         let named = own.filter(is_difference).unwrap_or(parity);
         let rate = meaning.measure(&named)?.compares.first()?;
@@ -294,7 +304,7 @@ impl<'a> RunNumbers<'a> {
         let pairs = [
             [self.objective(loss), objective.clone()],
             [objective.clone(), difference.clone()],
-            [self.measure("accuracy"), difference],
+            [self.measure(&meaning.performance), difference],
         ];
         let of_front = pairs.each_ref().map(|pair| self.by_family(pair));
         let of_groups: Vec<Vec<f64>> = (groups.iter())
@@ -327,9 +337,12 @@ impl<'a> RunNumbers<'a> {
                 .collect(),
             marked: marked_groups,
         };
-        let accuracy = side("accuracy", Better::Higher);
+        let performance = match meaning.larger_performs_better() {
+            true => side(&meaning.performance, Better::Higher),
+            false => side(&meaning.performance, Better::Lower),
+        };
         let differing = || lower(&label(kind(&named)));
-        let measures = ["accuracy".to_owned(), named.clone()];
+        let measures = [meaning.performance.clone(), named.clone()];
         let trails = self.trails(&measures).into_iter();
         let trails: Vec<(usize, Trail)> = trails.map(|trail| (3, trail)).collect();
         let svg = Scatters {
@@ -343,7 +356,12 @@ impl<'a> RunNumbers<'a> {
                     lower(fairness),
                     differing(),
                 ),
-                one(2, "accuracy and the difference", accuracy, differing()),
+                one(
+                    2,
+                    &format!("{} and the difference", meaning.performance),
+                    performance,
+                    differing(),
+                ),
             ],
             marked: UNMITIGATED.into(),
         }

@@ -8,7 +8,8 @@ use fairfront_core::{
     Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
-    AttributeRule, Diagnostic, Encoded, Facts, Input, Ordered, Part, Prepared, attribute_name, by_severity, grammar,
+    AttributeRule, Diagnostic, Encoded, Facts, Input, Ordered, Part, Prepared, attribute_name,
+    by_severity, grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
@@ -625,7 +626,7 @@ pub(crate) fn parse_objectives(
         Some(own) => Ok(Arc::clone(own)),
         None => {
             parse_with_penalty(text, &schema.attributes, &schema.target, penalty).map(Arc::from)
-        },
+        }
     };
     requested.iter().map(parse).collect()
 }

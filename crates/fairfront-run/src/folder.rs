@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
+use crate::distribution;
 use crate::figure;
 use crate::fit::{Fitted, PolishInfo, ProofInfo};
 use crate::group_rows::GroupRows;
@@ -235,6 +236,11 @@ impl<'a> Described<'a> {
                 let name = format!("{}.{}", part.name(), costs.name());
                 columns.push((name, of_part.overall.cost(*costs)));
             }
+        }
+        if let Some(unit) = self.schema.target.unit() {
+            let shown = calibration::shown(self.splits).map(|split| value(split).1);
+            columns.extend(distribution::columns(self.schema, unit, shown.as_ref()));
+            return columns;
         }
         let calibration = self.calibrations.get(index).copied().unwrap_or_default();
         let shown = calibration::shown(self.splits).map(|split| value(split).1);

@@ -20,6 +20,7 @@ mod certify;
 mod checkpoint;
 mod compare;
 mod diagnostic;
+mod distribution;
 mod error;
 mod families;
 mod family;

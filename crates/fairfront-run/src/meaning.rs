@@ -134,6 +134,16 @@ impl Meaning {
         better == Some(Larger)
     }
 
+    /// Digits after the decimal point with which numbers in the unit of the target are shown: three
+    /// significant digits of its standard deviation, at most six.
+    pub fn digits(&self) -> usize {
+        let Some(unit) = self.target.unit() else {
+            return 5;
+        };
+        let size = libm::floor(libm::log10(unit.scale));
+        (2.0 - size).clamp(0.0, 6.0) as usize
+    }
+
     /// The meaning of an objective of this run.
     pub fn objective(&self, name: &str) -> Option<&ObjectiveMeaning> {
         self.objectives.iter().find(|o| o.name == name)
@@ -570,10 +580,7 @@ mod tests {
         };
         let target = Target::Number(Box::new(unit));
         let known = measures(&target);
-        let names = Measures::names(&Schema {
-            target,
-            ..schema()
-        });
+        let names = Measures::names(&Schema { target, ..schema() });
         for name in &names {
             assert!(known.get(kind(name)).is_some(), "{name}");
         }
@@ -607,7 +614,7 @@ mod tests {
             attributes: vec![fairfront_core::Attribute::new("sex", vec!["F".into()])],
             numeric: Vec::new(),
             categorical: Vec::new(),
-            target: fairfront_core::Target::Binary,
+            target: Target::Binary,
             hidden: 0,
         }
     }

@@ -5,9 +5,9 @@ mod setting;
 mod tests;
 
 use fairfront_core::{
-    Attribute, Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk,
-    LogLoss, MeanDifference, MutualInformation, Objective, RateParity, Residual, ResidualLoss, Risk,
-    SmoothMax, Spread, Target, say,
+    Attribute, Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate,
+    GroupRisk, LogLoss, MeanDifference, MutualInformation, Objective, RateParity, Residual,
+    ResidualLoss, Risk, SmoothMax, Spread, Target, say,
 };
 use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
@@ -348,7 +348,8 @@ fn compared_numbers(
                 }
                 _ => risk(name, settings)?,
             };
-            if let (Residual::Absolute { .. }, Risk::Range { .. } | Risk::Worst { .. }) = (loss, risk)
+            if let (Residual::Absolute { .. }, Risk::Range { .. } | Risk::Worst { .. }) =
+                (loss, risk)
             {
                 settings.number("mu", At::Least(1e-6), &mut mu)?;
                 loss = Residual::Absolute { mu };

@@ -1,6 +1,6 @@
 //! Values of fronts on the current rows, in the objectives or measures by which they are judged.
 
-use fairfront_core::{Costs, Counts, FairProblem, Measure, Objective, Points};
+use fairfront_core::{Costs, Counts, FairProblem, Measure, Objective, Points, Problem};
 use fairfront_data::{Encoded, Part};
 
 use crate::measured::SplitValues;

@@ -198,7 +198,9 @@ impl Fit {
         let Rows { input, prepared } = self.rows()?;
         let facts = &input.facts;
         let attributes = attribute_texts(&facts.spec);
-        let request = self.ask.request(&facts.table, &attributes, facts.is_number())?;
+        let request = self
+            .ask
+            .request(&facts.table, &attributes, facts.is_number())?;
         let demand = match self.require.is_empty() {
             true => None,
             false => Some(Demand::parse(&self.require, self.confidence, false, None)?),

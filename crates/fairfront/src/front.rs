@@ -201,7 +201,7 @@ impl Choose {
 
     fn rule(&self) -> Result<Rule, Error> {
         Ok(match &self.by {
-            By::Best(measure) => Rule::Best(Term::parse(measure)?),
+            By::Best(measure) => Rule::Best(Some(Term::parse(measure)?)),
             By::Weights(text) => Rule::Weights(weights(text)?),
             By::Rule(rule) => rule.clone(),
         })

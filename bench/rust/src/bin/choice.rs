@@ -115,7 +115,11 @@ impl Setup<'_> {
             seed,
             ..Ask::default()
         };
-        let request = ask.request(&prepared.table.name, &attribute_texts(&prepared.spec))?;
+        let request = ask.request(
+            &prepared.table.name,
+            &attribute_texts(&prepared.spec),
+            false,
+        )?;
         let fitted = fit(&prepared, &request, &mut ())?;
         let mut models = fitted.outcome.front.points.clone();
         models.push(fitted.outcome.unmitigated.points.get(0));

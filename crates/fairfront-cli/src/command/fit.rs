@@ -60,7 +60,9 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     let mut source = source?;
     let facts = source.input.facts.clone();
     bar.limit_memory(source.input.encoded.memory);
-    let request = args.solver.request(&facts.table, &facts.spec, facts.is_number())?;
+    let request = args
+        .solver
+        .request(&facts.table, &facts.spec, facts.is_number())?;
     if let Some(demand) = &demand {
         demand.check(&facts)?;
     }

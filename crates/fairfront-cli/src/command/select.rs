@@ -113,8 +113,8 @@ fn rule(args: &SelectArgs) -> Result<Rule, Error> {
     } else if let Some(text) = &args.weights {
         Rule::Weights(weights(text).map_err(|e| e.of_setting("--weights"))?)
     } else {
-        let best = args.best.as_deref().unwrap_or("accuracy");
-        Rule::Best(Term::parse(best).map_err(|e| e.of_setting("--best"))?)
+        let term = |best: &String| Term::parse(best).map_err(|e| e.of_setting("--best"));
+        Rule::Best(args.best.as_ref().map(term).transpose()?)
     })
 }
 

@@ -149,7 +149,7 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
     let header = std::iter::once("run".to_owned()).chain(names).chain(
         [
             "status",
-            "accuracy",
+            &tuning.performance,
             "hypervolume",
             "models",
             "seconds",
@@ -172,7 +172,7 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
         let values = trial.settings.0.iter().map(|(_, value)| value.clone());
         let found = [
             status.to_owned(),
-            text(score.map(|score| score.accuracy)),
+            text(score.map(|score| score.performance)),
             text(score.and_then(|score| score.hypervolume)),
             score.map_or_else(String::new, |score| score.models.to_string()),
             text(seconds),

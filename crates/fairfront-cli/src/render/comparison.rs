@@ -107,8 +107,9 @@ pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
         for score in &compared.scores {
             let _ = writeln!(
                 out,
-                "  {}: error rate {}, {} {}; {} of the front {} better",
+                "  {}: {} {}, {} {}; {} of the front {} better",
                 score.name.replace(char::is_control, "\u{fffd}"),
+                found.loss.replace('_', " "),
                 significant(score.error_rate),
                 compared.measure,
                 significant(score.value),
@@ -129,7 +130,11 @@ pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
     let _ = write!(
         out,
         "\nHypervolume share: the share of a box that the models of a front dominate; larger is better.\n\
-         The box ends at an error rate (1 - accuracy) of {} and at these values: {}.\n",
+         The box ends at {} of {} and at these values: {}.\n",
+        match found.loss.as_str() {
+            "error_rate" => "an error rate (1 - accuracy)".into(),
+            loss => format!("a {loss}"),
+        },
         significant(error),
         limits.join(", ")
     );

@@ -258,7 +258,10 @@ pub(crate) fn table(
     let m = objectives.len();
     let split = ["test", "validation", "train"]
         .into_iter()
-        .find(|split| front.column(&format!("{split}.accuracy")).is_some())
+        .find(|split| {
+            let performance = format!("{split}.{}", run.meaning.performance);
+            front.column(&performance).is_some()
+        })
         .unwrap_or("train");
     let mut shown = match plotted {
         true => objectives.clone(),
@@ -318,7 +321,11 @@ pub(crate) fn table(
     }
     let mut out = headline(run, front, rows, split);
     table.render(&mut out);
-    if front.column(&format!("{split}.accuracy.low")).is_some() {
+    let performance = &run.meaning.performance;
+    if front
+        .column(&format!("{split}.{performance}.low"))
+        .is_some()
+    {
         let _ = writeln!(out, "  {sign}: the wider side of the 95% interval");
     }
     let drawn = Values::new(&drawn, m.max(1)).ok();
@@ -364,13 +371,24 @@ fn headline(run: &RunInfo, front: &FrontTable, rows: usize, split: &str) -> Stri
 
 /// The names of the columns of measures in the table.
 fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
-    let prefix = format!("{split}.demographic_parity_difference(");
+    let decides = run.meaning.target.is_binary();
+    let kinds = match decides {
+        true => &[
+            "demographic_parity_difference",
+            "equal_opportunity_difference",
+        ][..],
+        false => &["mean_difference"],
+    };
+    let prefix = format!("{split}.{}(", kinds[0]);
     let names = front.names.iter();
     let attributes = names.filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(')'));
-    let mut shown = vec![format!("{split}.accuracy")];
+    let mut shown = vec![format!("{split}.{}", run.meaning.performance)];
+    if !decides {
+        shown.push(format!("{split}.r2"));
+    }
     for attribute in attributes {
-        for kind in ["demographic_parity", "equal_opportunity"] {
-            shown.push(format!("{split}.{kind}_difference({attribute})"));
+        for kind in kinds {
+            shown.push(format!("{split}.{kind}({attribute})"));
         }
     }
     let judged = run.judged.measures.iter();
@@ -409,7 +427,12 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
     let meaning = name
         .split_once('.')
         .and_then(|(_, bare)| run.meaning.measure(bare));
-    let is_share = meaning.is_some_and(|meaning| meaning.unit == Unit::Share);
+    let unit = meaning.map(|meaning| meaning.unit);
+    let is_share = unit == Some(Unit::Share);
+    let digits = match unit {
+        Some(Unit::InTarget) => run.meaning.digits(),
+        _ => 4,
+    };
     let ends = (
         value(&format!("{name}.low")),
         value(&format!("{name}.high")),
@@ -423,8 +446,12 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
         _ if is_share => share(own),
         (Some(low), Some(high)) => {
             // The same number of decimals as the interval, so that they are comparable.
-            format!("{own:.4} {sign}{:.4}", (own - low).max(high - own))
+            format!(
+                "{own:.digits$} {sign}{:.digits$}",
+                (own - low).max(high - own)
+            )
         }
+        _ if unit == Some(Unit::InTarget) => format!("{own:.digits$}"),
         _ => significant(own),
     }
 }

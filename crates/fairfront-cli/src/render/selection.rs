@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::counted;
+use fairfront_core::{counted, readable};
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
@@ -45,7 +45,7 @@ pub(crate) fn selection(
         let end = |end: &str| at(&format!("{reporting}.{name}.{end}"));
         Some((end("low")?, end("high")?))
     };
-    let has_ends = ends("accuracy").is_some();
+    let has_ends = ends(&front.meaning.performance).is_some();
     let prefix = format!("{}.", splits.first().unwrap_or(&"train"));
     let names = front.columns.0.iter();
     let names: Vec<&str> = names
@@ -92,12 +92,16 @@ pub(crate) fn selection(
         .collect();
     table("", &overall, &mut out);
     let mut groups: Vec<&str> = Vec::new();
-    for rate in [
-        "selection_rate(",
-        "false_negative_rate(",
-        "false_positive_rate(",
-        "accuracy(",
-    ] {
+    let rates = match front.meaning.target.is_binary() {
+        true => [
+            "selection_rate(",
+            "false_negative_rate(",
+            "false_positive_rate(",
+            "accuracy(",
+        ],
+        false => ["mean_prediction(", "mean_residual(", "rmse(", "mae("],
+    };
+    for rate in rates {
         let of_group = |name: &&&str| name.starts_with(rate) && is_measure(name);
         groups.extend(names.iter().filter(of_group));
     }
@@ -125,13 +129,18 @@ fn is_overall(front: &FrontColumns, name: &str) -> bool {
     let compares = !meaning.compares.is_empty() && meaning.unit != Unit::Loss;
     // The error rate is a measure if its costs differ.
     let is_loss = meaning.unit == Unit::Loss && meaning.compares.is_empty();
-    is_measure(name) && (compares || is_loss || name == "accuracy")
+    let is_quality = match front.meaning.target.is_binary() {
+        true => name == "accuracy",
+        false => !name.contains('('),
+    };
+    is_measure(name) && (compares || is_loss || is_quality) && !name.contains('=')
 }
 
 /// A value of a measure; shares are percentages.
 fn number(front: &FrontColumns, name: &str, value: f64) -> String {
     match front.meaning.measure(name).map(|meaning| meaning.unit) {
         Some(Unit::Share) => share(value),
+        Some(Unit::InTarget) => format!("{value:.*}", front.meaning.digits()),
         _ => format!("{value:.4}"),
     }
 }
@@ -169,7 +178,11 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
             .iter()
             .map(|size| {
                 let name = size.group.as_deref().unwrap_or("all rows");
-                let rate = size.rate.map_or_else(|| "-".into(), share);
+                let value = |value: f64| match checked.is_number {
+                    true => readable(value),
+                    false => share(value),
+                };
+                let rate = size.rate.map_or_else(|| "-".into(), value);
                 format!(
                     "{name} {rate} of {}",
                     counted(size.rows.round() as usize, "row")

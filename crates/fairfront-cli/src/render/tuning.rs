@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{counted, grouped, readable};
 use fairfront_run::{TrialEnd, Tuning};
 
 use super::TextTable;
@@ -52,17 +52,19 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
         );
     }
     if let Some((_, score)) = found.best() {
-        let why = match found.n_as_accurate() {
+        let measure = &found.performance;
+        let why = match found.n_as_good() {
             1 => String::new(),
             n => format!(
-                "; {n} trials have this accuracy, so the larger hypervolume share decides, then the order"
+                "; {n} trials have this {measure}, so the larger hypervolume share decides, then the order"
             ),
         };
+        let article = if measure == "accuracy" { "an" } else { "a" };
         let _ = writeln!(
             out,
-            "Chosen: trial {}, whose most accurate model has an accuracy of {:.4}{why}.",
+            "Chosen: trial {}, whose most accurate model has {article} {measure} of {}{why}.",
             found.chosen.unwrap_or_default() + 1,
-            score.accuracy
+            performance(found, score.performance)
         );
     }
     if let Some(command) = command {
@@ -72,10 +74,19 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
     out
 }
 
+/// The performance of a trial: a share with four digits, or an error in the unit of the target.
+fn performance(found: &Tuning, value: f64) -> String {
+    match found.performance.as_str() {
+        "accuracy" => format!("{value:.4}"),
+        _ => readable(value),
+    }
+}
+
 fn table(found: &Tuning) -> TextTable {
     let names = found.tried.iter().map(|axis| format!(">{}", axis.name));
     let names: Vec<String> = names.collect();
-    let results = [">accuracy", ">hypervolume share", ">models", ">seconds", ""];
+    let measure = format!(">{}", found.performance);
+    let results = [&measure, ">hypervolume share", ">models", ">seconds", ""];
     let header: Vec<&str> = std::iter::once(">trial")
         .chain(names.iter().map(String::as_str))
         .chain(results)
@@ -98,7 +109,7 @@ fn table(found: &Tuning) -> TextTable {
         let mut row = vec![(i + 1).to_string()];
         row.extend(trial.settings.0.iter().map(|(_, value)| value.clone()));
         row.extend([
-            score.map_or_else(none, |score| format!("{:.4}", score.accuracy)),
+            score.map_or_else(none, |score| performance(found, score.performance)),
             volume.map_or_else(none, |volume| format!("{volume:.5}")),
             score.map_or_else(none, |score| grouped(score.models)),
             seconds.map_or_else(none, |seconds| format!("{seconds:.1}")),

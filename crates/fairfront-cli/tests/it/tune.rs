@@ -97,7 +97,7 @@ fn json_and_csv_contain_all_trials() {
             .is_some_and(|r| r.contains("starts"))
     );
     let chosen = json["chosen"].as_u64().expect("a position") as usize;
-    assert!(trials[chosen]["accuracy"].as_f64() > Some(0.5));
+    assert!(trials[chosen]["performance"].as_f64() > Some(0.5));
     let command = json["command"].as_array().expect("a command");
     let starts = &trials[chosen]["settings"]["starts"];
     let starts = format!("starts={}", starts.as_str().expect("a value"));

@@ -131,7 +131,7 @@ pub(super) fn use_run(run: &mut Run) {
             None,
         )
     {
-        let _ = choose_in_memory(run, &demand, &Rule::Best(accuracy));
+        let _ = choose_in_memory(run, &demand, &Rule::Best(Some(accuracy)));
     }
     if let Ok(model) = run.model("runs/fuzz", ModelId::of_index(0)) {
         use_model(&model);

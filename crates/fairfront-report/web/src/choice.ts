@@ -93,7 +93,7 @@ function comparison(store: Store): HTMLElement {
 function basis(store: Store): string {
   const { front } = store;
   const rows = rowsName(front.reporting);
-  if (store.selection?.price.accuracy.low !== null) {
+  if (store.selection?.price.performance.low !== null) {
     return `Compared with the unmitigated model on ${rows} rows, with 95% intervals.`;
   }
   const why = front.reporting === "test" ? "" : " The run has no test rows.";

@@ -21,7 +21,7 @@ export interface Change {
 export interface Price {
   sentence: string;
   split: Split;
-  accuracy: Change;
+  performance: Change;
   /** For each objective except the first, the measure it stands for, or the objective itself. */
   fairness: Change[];
 }
@@ -144,5 +144,5 @@ export function price(front: Front, model: number): Price {
     if (!seen.has(change.column)) said.push(quantity.sentence(change));
     seen.add(change.column);
   });
-  return { sentence: said.join("; "), split, accuracy: ofAccuracy, fairness: ofFair };
+  return { sentence: said.join("; "), split, performance: ofAccuracy, fairness: ofFair };
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Decided, Decisions, Measure, NumberTallies, Points, Schema, Tallies, bracketed, n_regions, predictor_of, say,
+    Decided, Decisions, Measure, NumberTallies, Points, Schema, Tallies, bracketed, n_regions,
+    predictor_of, say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
@@ -125,7 +126,15 @@ pub(crate) fn weigh(
         let schema = encoded.part(part).schema();
         let tallies = &counted.tallies;
         let (key, limits) = (part as u64, (replicates, is_over));
-        let found = intervals(decisions.as_ref(), tallies, schema, judged, key, scope, limits)?;
+        let found = intervals(
+            decisions.as_ref(),
+            tallies,
+            schema,
+            judged,
+            key,
+            scope,
+            limits,
+        )?;
         let Some(found) = found else {
             return Ok(None);
         };
@@ -237,7 +246,15 @@ impl Evidence {
             let (tallies, key) = (&certifying.tallies, Part::Certify as u64);
             let limits: (usize, &dyn Fn() -> bool) = (REPLICATES, &|| false);
             let decided = Decided::Rows(certify.clone());
-            let found = intervals(Some(&decided), tallies, schema, &[], key, Scope::Bands, limits)?;
+            let found = intervals(
+                Some(&decided),
+                tallies,
+                schema,
+                &[],
+                key,
+                Scope::Bands,
+                limits,
+            )?;
             certifying.bands = found.map(|found| found.bands).unwrap_or_default();
         }
         Ok(Self {

@@ -1,6 +1,8 @@
 //! The measures that can be tested: rates, and differences and ratios of rates between groups.
 
-use fairfront_core::{Cell, Contrast, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson};
+use fairfront_core::{
+    Cell, Contrast, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson,
+};
 
 /// A measure made of binomial cells, or of means of predicted numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +52,11 @@ impl Averaged {
 
     /// The measure at a mean.
     fn measure(self, mean: f64) -> f64 {
-        if self.root { mean.max(0.0).sqrt() } else { mean }
+        if self.root {
+            mean.max(0.0).sqrt()
+        } else {
+            mean
+        }
     }
 
     /// The mean at a value of the measure.
@@ -210,12 +216,11 @@ impl Family {
             Some((low, means.iter().copied().fold(f64::NEG_INFINITY, f64::max)))
         };
         match &self.kind {
-            Kind::Mean { of: averaged, region } => {
-                of(averaged.quantity, *region).map(|mean| averaged.measure(mean))
-            }
-            Kind::MeanDifference { of, regions } => {
-                all(*of, regions).map(|(low, high)| high - low)
-            }
+            Kind::Mean {
+                of: averaged,
+                region,
+            } => of(averaged.quantity, *region).map(|mean| averaged.measure(mean)),
+            Kind::MeanDifference { of, regions } => all(*of, regions).map(|(low, high)| high - low),
             Kind::Worst { of, regions } => {
                 all(of.quantity, regions).map(|(_, high)| of.measure(high))
             }

@@ -94,7 +94,7 @@ impl Demand {
         let attributes = attributes.map(|rule| rule.attribute.clone());
         let schema = Schema {
             attributes: attributes.collect(),
-            target: facts.kind(),
+            target: facts.predicted(),
             ..Schema::default()
         };
         self.check_target(&schema)?;
@@ -204,6 +204,7 @@ pub fn uncertified_model(
         verdict: Verdict::NotCertified,
         estimate: miss.value,
         band: None,
+        is_number: counted.tallies.numbers.is_some(),
         groups: Vec::new(),
         not_covered: Vec::new(),
     });

@@ -350,6 +350,7 @@ impl<'a> Plan<'a> {
             verdict,
             estimate,
             band,
+            is_number: tallies.numbers.is_some(),
             groups: groups.chain(means).collect(),
             not_covered: bound.not_covered(&schema),
         }

@@ -45,7 +45,7 @@ fn demand(requirements: &[&str], confidence: f64) -> Demand {
 }
 
 fn best() -> Rule {
-    Rule::Best(Term::parse("accuracy").expect("a term"))
+    Rule::Best(Some(Term::parse("accuracy").expect("a term")))
 }
 
 fn rejected(run: &Run, text: &str) -> Error {

@@ -25,6 +25,8 @@ pub struct MeasureComparison {
     pub split: &'static str,
     /// Whether all runs were measured on the same rows; `None` if unknown.
     pub same_rows: Option<bool>,
+    /// The loss in which runs are compared: `error_rate`, `rmse` or `mae`.
+    pub loss: String,
     /// Share of samples in which an interval should contain the true difference.
     pub confidence: f64,
     /// Number of paired redraws of the rows for the intervals; 0 without intervals.
@@ -36,7 +38,7 @@ pub struct MeasureComparison {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A comparison of runs in the error rate and one fairness measure.
+/// A comparison of runs in the error rate (or the error of predicted numbers) and one fairness measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedMeasure {
     /// The fairness measure.
@@ -126,6 +128,7 @@ pub fn compare_measures(
             "fit with test rows", aside(say![", such as ", SPLIT.is("60/10/30")])
         ]));
     }
+    let loss = common_loss(&runs)?;
     let names = common_measures(&runs, split)?;
     let mut measures: Vec<ComparedMeasure> = names
         .iter()
@@ -134,7 +137,15 @@ pub fn compare_measures(
 
     let mut same_rows = same_rows(&runs, split);
     let mut replicates = 0;
-    match paired(&runs, split, places) {
+    let pairs = match loss.as_str() {
+        ERROR_RATE => Some(paired(&runs, split, places)),
+        _ => None,
+    };
+    match pairs {
+        None => diagnostics.push(Diagnostic::note(
+            "the differences have no intervals, because predicted numbers are not redrawn",
+        )),
+        Some(pairs) => match pairs {
         Ok(Some((decisions, firsts, encoded))) => {
             same_rows = Some(true);
             replicates = REPLICATES;
@@ -170,12 +181,14 @@ pub fn compare_measures(
             "run the command in the folder that contains the files";
             "move the files next to the run folder"
         ])),
+    },
     }
     if runs.len() < 2 {
         replicates = 0;
     }
     Ok(MeasureComparison {
         split: split.name(),
+        loss,
         same_rows,
         confidence: CONFIDENCE,
         replicates,
@@ -185,8 +198,40 @@ pub fn compare_measures(
 }
 
 fn has_rows(named: &Named, split: Part) -> bool {
-    let accuracy = format!("{}.accuracy", split.name());
-    named.run.front.column(&accuracy).is_some()
+    let performance = format!("{}.{}", split.name(), named.run.info.meaning.performance);
+    named.run.front.column(&performance).is_some()
+}
+
+/// The loss of decisions.
+const ERROR_RATE: &str = "error_rate";
+
+/// The loss that all runs have: the error rate, or the error of predicted numbers.
+fn common_loss(runs: &[Named]) -> Result<String, Error> {
+    let loss = |named: &Named| match named.run.info.meaning.performance.as_str() {
+        "accuracy" => ERROR_RATE.to_owned(),
+        error => error.to_owned(),
+    };
+    let first = runs.first().map_or_else(|| ERROR_RATE.into(), loss);
+    match runs.iter().find(|named| loss(named) != first) {
+        None => Ok(first),
+        Some(other) => Err(Error::data(say![
+            format!(
+                "{}: its models are measured by {}, and those of {} by {first}",
+                other.name,
+                loss(other),
+                runs[0].name
+            );
+            "compare runs whose first objectives are alike"
+        ])),
+    }
+}
+
+/// The loss of a model: one minus the accuracy, or the error of predicted numbers.
+fn loss_of(named: &Named, performance: f64) -> f64 {
+    match named.run.info.meaning.target.is_binary() {
+        true => 1.0 - performance,
+        false => performance,
+    }
 }
 
 /// Test rows if all runs have them, else validation rows.
@@ -207,9 +252,12 @@ fn split_of(runs: &[Named]) -> Result<Part, Error> {
 fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
     let families = |named: &Named| -> Vec<String> {
         let all = Family::all(&named.run.encoding.schema());
-        let differences = all
-            .into_iter()
-            .filter(|f| matches!(f.kind, Kind::Difference { .. }));
+        let differences = all.into_iter().filter(|f| {
+            matches!(
+                f.kind,
+                Kind::Difference { .. } | Kind::MeanDifference { .. }
+            )
+        });
         let shown = |name: &String| {
             let column = format!("{}.{name}", split.name());
             named.run.front.column(&column).is_some()
@@ -250,10 +298,12 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
     // The box ends at the error rate without a model (at least 1.1 times that of the unmitigated
     // models) and at twice their largest difference, so that it does not depend on how good a front
     // is.
-    let errors = runs
-        .iter()
-        .filter_map(|named| of_unmitigated(named, "accuracy"));
-    let error = largest(&mut errors.map(|accuracy| 1.1 * (1.0 - accuracy)));
+    let performance = |named: &Named| named.run.info.meaning.performance.clone();
+    let errors = runs.iter().filter_map(|named| {
+        let own = of_unmitigated(named, &performance(named))?;
+        Some(1.1 * loss_of(named, own))
+    });
+    let error = largest(&mut errors.into_iter());
     let no_model = runs
         .iter()
         .filter_map(|named| error_of_no_model(named, split));
@@ -264,15 +314,20 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
         error.max(largest(&mut no_model.into_iter())),
         2.0 * largest(&mut differences.into_iter()),
     ];
-    let reference = bounds.map(|bound| if bound > 0.0 { bound.min(1.0) } else { 1.0 });
+    let binary = runs
+        .iter()
+        .all(|named| named.run.info.meaning.target.is_binary());
+    let most = if binary { 1.0 } else { f64::INFINITY };
+    let reference = bounds.map(|bound| if bound > 0.0 { bound.min(most) } else { 1.0 });
     let mut fronts: Vec<FrontShare> = Vec::with_capacity(runs.len());
     let mut scores = Vec::new();
     for named in runs {
         let front = &named.run.front;
         let values = |name: &str| front.column(&column(name)).unwrap_or_default();
-        let models = values("accuracy").iter().zip(values(measure));
+        let own = performance(named);
+        let models = values(&own).iter().zip(values(measure));
         let points: Vec<f64> = models
-            .filter_map(|(accuracy, value)| Some([1.0 - (*accuracy)?, (*value)?]))
+            .filter_map(|(own, value)| Some([loss_of(named, (*own)?), (*value)?]))
             .flatten()
             .collect();
         scores.extend(scores_of(named, (split, measure), &points, reference)?);

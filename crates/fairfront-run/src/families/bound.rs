@@ -95,7 +95,7 @@ pub(super) fn compared(measure: Measure) -> Option<(usize, &'static [Condition])
         Measure::EqualOpportunity { attribute } => Some((attribute, &[Positive])),
         Measure::FalsePositiveRate { attribute } => Some((attribute, &[Negative])),
         Measure::EqualizedOdds { attribute } => Some((attribute, &[Positive, Negative])),
-        Measure::ErrorRate(_) | Measure::LogLoss | Measure::MutualInformation { .. } => None,
+        _ => None,
     }
 }
 

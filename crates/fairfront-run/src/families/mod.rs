@@ -19,7 +19,8 @@ mod sweep;
 use std::sync::Arc;
 
 use fairfront_core::{
-    Measure, Objective, Points, Problem, RowSource, either, grouped, measure, predictor_of, say,
+    Measure, Objective, Points, Problem, RowSource, Target, either, grouped, measure, predictor_of,
+    say,
 };
 use fairfront_data::{Diagnostic, Encoded, Part as Split, RowRole};
 use fairfront_learn::Source;
@@ -65,9 +66,13 @@ pub(crate) fn find(
         given.custom,
         None,
     )?;
-    if let Err(why) = suits(&objectives, request.front_in) {
+    let target = &encoded.part(Split::Train).schema().target;
+    if let Err(why) = suits(&objectives, request.front_in, target) {
         if request.family.family == FamilyName::Trees {
             return Err(Error::usage(match request.front_in {
+                _ if !target.is_binary() => {
+                    say![FAMILY.is("trees"), ": ", why; "choose ", FAMILY.is("linear")]
+                }
                 Some(FrontIn::Objectives) => {
                     say![FRONT_IN.is("objectives"), ": ", why; "remove it"]
                 }
@@ -145,7 +150,14 @@ pub(crate) fn learning_rows(
 }
 
 /// Why models of learners cannot be fitted for these objectives, if they cannot.
-fn suits(objectives: &[Arc<dyn Objective>], front_in: Option<FrontIn>) -> Result<(), String> {
+fn suits(
+    objectives: &[Arc<dyn Objective>],
+    front_in: Option<FrontIn>,
+    target: &Target,
+) -> Result<(), String> {
+    if !target.is_binary() {
+        return Err("learners support only binary targets, and this target is a number".into());
+    }
     if front_in == Some(FrontIn::Objectives) {
         let problem = "models of learners are compared in measures, not in objectives";
         return Err(problem.into());

@@ -53,7 +53,7 @@ pub fn plan_estimators(
     let train = &encoded.part(Part::Train).loaded()?;
     let schema = train.schema();
     let objectives = parse_objectives(&request.objectives, schema, custom, None)?;
-    suits(&objectives, request.front_in).map_err(|why| {
+    suits(&objectives, request.front_in, &schema.target).map_err(|why| {
         Error::usage(match request.front_in {
             Some(FrontIn::Objectives) => say![FRONT_IN.is("objectives"), ": ", why; "remove it"],
             _ => say![

@@ -8,7 +8,9 @@ fn attributes() -> Vec<Attribute> {
 }
 
 fn name(text: &str) -> String {
-    parse_objective(text, &attributes(), &Target::Binary).unwrap().name()
+    parse_objective(text, &attributes(), &Target::Binary)
+        .unwrap()
+        .name()
 }
 
 fn refused(text: &str) -> String {
@@ -97,7 +99,9 @@ fn measures_name_the_objective_that_improves_them() {
 }
 
 fn definition(text: &str) -> String {
-    parse_objective(text, &attributes(), &Target::Binary).unwrap().definition()
+    parse_objective(text, &attributes(), &Target::Binary)
+        .unwrap()
+        .definition()
 }
 
 /// Definitions with all settings.

@@ -163,7 +163,7 @@ fn too_few_rows_get_the_default_penalty() {
         numeric: vec!["z".into()],
         categorical: Vec::new(),
         attributes: Vec::new(),
-        target: fairfront_core::Target::Binary,
+        target: Target::Binary,
         hidden: 0,
     };
     let block = RowBlock::new(

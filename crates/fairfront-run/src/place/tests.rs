@@ -13,7 +13,9 @@ static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
     let known = known.expect("a known data set");
     let rows = Prepared::from_known(&known, &known.spec(), None).expect("rows");
     let attributes = attribute_texts(&rows.spec);
-    let request = Ask::default().request("", &attributes, false).expect("a request");
+    let request = Ask::default()
+        .request("", &attributes, false)
+        .expect("a request");
     let fitted = fit(&rows, &request, &mut ()).expect("a front");
     let run = Run::of(&fairfront_data::Facts::of(&rows).unwrap(), &fitted);
     let mut other = run.clone();

@@ -39,8 +39,9 @@ pub struct Price {
     pub sentence: String,
     /// The split that it describes.
     pub split: &'static str,
-    /// Accuracy, from the unmitigated model to the model.
-    pub accuracy: Change,
+    /// How good predictions are (the accuracy, or the error of predicted numbers), from the unmitigated
+    /// model to the model.
+    pub performance: Change,
     /// For each objective except the first, the measure it stands for, or the objective itself.
     pub fairness: Vec<Change>,
 }
@@ -52,7 +53,7 @@ impl Price {
             "train" => "training",
             other => other,
         };
-        match self.accuracy.interval() {
+        match self.performance.interval() {
             Some(_) => format!("on {rows} rows, with 95% intervals"),
             None => format!("on {rows} rows, without intervals"),
         }
@@ -78,12 +79,26 @@ impl Quantity {
         }
     }
 
+    /// The error of predicted numbers.
+    fn error(meaning: &Meaning, split: Part) -> Self {
+        let name = &meaning.performance;
+        Self {
+            column: format!("{}.{name}", split.name()),
+            label: name.to_uppercase(),
+            digits: meaning.digits(),
+        }
+    }
+
     /// The measure that an objective stands for, or the objective itself.
     pub(super) fn of(objective: &ObjectiveMeaning, meaning: &Meaning, split: Part) -> Self {
         let (column, name, digits) = match &objective.measure {
             Some(measure) => {
                 let unit = meaning.measure(measure).map(|m| m.unit);
-                let digits = if unit == Some(Unit::Difference) { 3 } else { 5 };
+                let digits = match unit {
+                    Some(Unit::Difference) => 3,
+                    Some(Unit::InTarget) => meaning.digits(),
+                    _ => 5,
+                };
                 (format!("{}.{measure}", split.name()), measure, digits)
             }
             None => {
@@ -213,13 +228,20 @@ fn signed(value: f64, digits: usize) -> String {
 /// The price of a model of a front.
 pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
     let split = front.reporting();
-    let accuracy = Quantity::accuracy(split);
     let meaning = &front.meaning;
+    let decides = meaning.target.is_binary();
+    let performance = match decides {
+        true => Quantity::accuracy(split),
+        false => Quantity::error(meaning, split),
+    };
     let fair = meaning.objectives.iter().skip(1);
     let fair: Vec<Quantity> = fair.map(|o| Quantity::of(o, meaning, split)).collect();
-    let of_accuracy = accuracy.change(front, id);
+    let of_performance = performance.change(front, id);
     let of_fair: Vec<Change> = fair.iter().map(|q| q.change(front, id)).collect();
-    let mut said = vec![accuracy.accuracy_sentence(&of_accuracy)];
+    let mut said = vec![match decides {
+        true => performance.accuracy_sentence(&of_performance),
+        false => performance.sentence(&of_performance),
+    }];
     let mut seen: Vec<&str> = Vec::new();
     for (quantity, change) in fair.iter().zip(&of_fair) {
         // Two objectives can stand for the same measure.
@@ -231,7 +253,7 @@ pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
     Price {
         sentence: said.join("; "),
         split: split.name(),
-        accuracy: of_accuracy,
+        performance: of_performance,
         fairness: of_fair,
     }
 }

@@ -96,6 +96,8 @@ fn cases() -> Cases {
         let columns = FrontColumns {
             objectives: front.objectives.iter().map(|o| o.name.clone()).collect(),
             meaning: Meaning {
+                target: fairfront_core::Target::Binary,
+                performance: "accuracy".into(),
                 objectives: front.objectives,
                 measures: file.measures.clone(),
             },
@@ -121,7 +123,7 @@ impl Asked {
         let rule = match self {
             Self {
                 best: Some(text), ..
-            } => Rule::Best(Term::parse(text)?),
+            } => Rule::Best(Some(Term::parse(text)?)),
             Self {
                 weights: Some(text),
                 ..
@@ -287,6 +289,8 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
         FrontColumns {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             meaning: Meaning {
+                target: fairfront_core::Target::Binary,
+                performance: "accuracy".into(),
                 objectives: [
                     ("error_rate", "accuracy"),
                     (
@@ -368,7 +372,7 @@ proptest! {
         let require = require.map(|text| Requirement::parse(&text).unwrap());
         let fair = "demographic_parity_difference(sex)";
         let rule = [
-            Rule::Best(Term::parse("accuracy").unwrap()),
+            Rule::Best(Some(Term::parse("accuracy").unwrap())),
             Rule::Knee,
             Rule::Weights(weights(&format!("accuracy=0.25,{fair}=0.75")).unwrap()),
             Rule::Regret,

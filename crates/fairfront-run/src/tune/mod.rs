@@ -17,6 +17,7 @@ use grid::{PENALTY, penalty_of};
 use serde::Serialize;
 
 use crate::fit::{fit_encoded, parse_objectives};
+use crate::meaning::Meaning;
 use crate::measured::SplitValues;
 use crate::memory::check_solving;
 use crate::setting::TRY;
@@ -73,6 +74,8 @@ pub struct Tuning {
     /// The reference point of hypervolumes on validation rows: the loss without any model, and
     /// twice the other values of the unmitigated model. Empty if hypervolumes cannot be computed.
     pub reference: Vec<f64>,
+    /// The measure by which combinations are chosen: `accuracy`, `rmse` or `mae`.
+    pub performance: String,
     /// The combinations to run, in order.
     pub trials: Vec<Trial>,
     /// Position of the chosen combination in `trials`.
@@ -90,12 +93,14 @@ impl Tuning {
         Some((trial, trial.end.score()?))
     }
 
-    /// Number of combinations whose most accurate model is as accurate as that of the chosen one,
-    /// which counts as well.
-    pub fn n_as_accurate(&self) -> usize {
-        let best = self.best().map(|(_, score)| score.accuracy);
+    /// Number of combinations whose best model is as good as that of the chosen one, which counts as
+    /// well.
+    pub fn n_as_good(&self) -> usize {
+        let best = self.best().map(|(_, score)| score.performance);
         let scores = self.trials.iter().filter_map(|trial| trial.end.score());
-        scores.filter(|score| Some(score.accuracy) == best).count()
+        scores
+            .filter(|score| Some(score.performance) == best)
+            .count()
     }
 
     /// Whether the search was stopped before its end.
@@ -145,8 +150,8 @@ impl TrialEnd {
 /// The score of a front on validation rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Score {
-    /// Accuracy of its most accurate model.
-    pub accuracy: f64,
+    /// The best value of [`Tuning::performance`] of any of its models.
+    pub performance: f64,
     /// Hypervolume share: the share of the box up to the reference point that the front dominates,
     /// in the values that fronts are judged by. `None` for many objectives, or if a value is
     /// undefined.
@@ -194,7 +199,12 @@ pub fn tune(
     let source = facts.table.clone();
     let names = grid.axes.iter().map(|axis| axis.name.as_str());
     let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
-    let mut request = ask.request_with(&source, &attribute_texts(&facts.spec), facts.is_number(), &names)?;
+    let mut request = ask.request_with(
+        &source,
+        &attribute_texts(&facts.spec),
+        facts.is_number(),
+        &names,
+    )?;
     // Invalid settings of a requested solver are errors before any work.
     if let ([only], false) = (request.solvers.as_slice(), grid.axes.is_empty()) {
         grid.clone().plan(&only.solver, ask)?;
@@ -251,6 +261,10 @@ pub fn tune(
     let (judged_by, reference) = search.ground.map_or_else(Default::default, |ground| {
         (ground.judged_by, ground.reference)
     });
+    let schema = encoded.part(Part::Train).schema();
+    let meaning = Meaning::of(task.problem.objectives(), schema);
+    let larger_is_better = meaning.larger_performs_better();
+    let performance = meaning.performance;
     Ok(Tuning {
         source,
         train_rows: encoded.part(Part::Train).n_rows(),
@@ -262,7 +276,8 @@ pub fn tune(
         combinations: plan.combinations,
         judged_by,
         reference,
-        chosen: choose(&trials),
+        chosen: choose(&trials, larger_is_better),
+        performance,
         trials,
         diagnostics: [facts.diagnostics.clone(), encoded.diagnostics.clone()].concat(),
     })
@@ -337,8 +352,17 @@ impl Search<'_> {
         if fitted.outcome.front.is_empty() {
             return Err(Error::data("the front has no models"));
         }
-        let accuracies = split.measures.iter().filter_map(|m| m.overall.accuracy());
-        let Some(accuracy) = accuracies.max_by(f64::total_cmp) else {
+        let by_mae = fitted.meaning.performance == "mae";
+        let performances = split.measures.iter().filter_map(|m| match &m.numbers {
+            None => m.overall.accuracy(),
+            Some(numbers) if by_mae => numbers.mae(&numbers.overall),
+            Some(numbers) => numbers.rmse(&numbers.overall),
+        });
+        let best = match fitted.meaning.larger_performs_better() {
+            true => performances.max_by(f64::total_cmp),
+            false => performances.min_by(f64::total_cmp),
+        };
+        let Some(performance) = best else {
             return Err(Error::data("the validation rows have no weight"));
         };
         if self.ground.is_none() {
@@ -346,7 +370,7 @@ impl Search<'_> {
         }
         let ground = self.ground.as_ref().filter(|g| !g.reference.is_empty());
         Ok(Score {
-            accuracy,
+            performance,
             hypervolume: ground.and_then(|ground| ground.volume(split)),
             models: fitted.outcome.front.len(),
             seconds: 0.0,
@@ -434,6 +458,16 @@ impl Ground {
 
 /// The error rate of the better constant decision, with the costs of this measure.
 fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
+    if let Some(numbers) = &measures.numbers {
+        // The error of the mean of the target as the prediction, at least that of the unmitigated model.
+        return measure
+            .and_then(|m| m.of(measures))
+            .map_or(f64::NAN, |own| {
+                let (all, n) = (&numbers.overall, numbers.overall.weight);
+                let spread = (all.label_squared / n - (all.label / n) * (all.label / n)).max(0.0);
+                own.max(numbers.scale * spread.sqrt())
+            });
+    }
     let rows = &measures.overall;
     let positive = rows.true_positives + rows.false_negatives;
     let costs = match measure {
@@ -444,9 +478,9 @@ fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
     cost.unwrap_or(f64::NAN)
 }
 
-/// The most accurate trial; ties are broken by the larger hypervolume, then by the earlier
+/// The trial with the best performance; ties are broken by the larger hypervolume, then by the earlier
 /// position.
-fn choose(trials: &[Trial]) -> Option<usize> {
+fn choose(trials: &[Trial], larger_is_better: bool) -> Option<usize> {
     let mut best: Option<(usize, &Score)> = None;
     for (position, trial) in trials.iter().enumerate() {
         let Some(score) = trial.end.score() else {
@@ -454,9 +488,12 @@ fn choose(trials: &[Trial]) -> Option<usize> {
         };
         let volume = |score: &Score| score.hypervolume.unwrap_or(f64::NEG_INFINITY);
         let is_better = best.is_none_or(|(_, best)| {
-            let by_accuracy = score.accuracy.total_cmp(&best.accuracy);
+            let by_performance = match larger_is_better {
+                true => score.performance.total_cmp(&best.performance),
+                false => best.performance.total_cmp(&score.performance),
+            };
             let by_volume = volume(score).total_cmp(&volume(best));
-            by_accuracy.then(by_volume).is_gt()
+            by_performance.then(by_volume).is_gt()
         });
         if is_better {
             best = Some((position, score));

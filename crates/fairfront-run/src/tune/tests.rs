@@ -102,7 +102,7 @@ fn the_chosen_trial_is_the_most_accurate() {
             let points = x.into_iter().zip(y).map(|(x, y)| [x, y]).collect();
             let volume = area(points, [right, top]) / (right * top);
             let score = trial.end.score().unwrap();
-            assert_eq!(score.accuracy, accuracy);
+            assert_eq!(score.performance, accuracy);
             assert_eq!(score.models, front.len());
             // The sums have a different order.
             let found = score.hypervolume.unwrap();
@@ -230,7 +230,7 @@ fn a_search_without_any_front_chooses_nothing() {
             seconds: 1.0,
         },
     };
-    assert_eq!(choose(&[failed]), None);
+    assert_eq!(choose(&[failed], true), None);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn ties_are_broken_by_hypervolume_and_then_by_position() {
     let trial = |accuracy: f64, hypervolume: Option<f64>| Trial {
         settings: Ordered(Vec::new()),
         end: TrialEnd::Done(Score {
-            accuracy,
+            performance: accuracy,
             hypervolume,
             models: 1,
             seconds: 0.0,
@@ -249,7 +249,7 @@ fn ties_are_broken_by_hypervolume_and_then_by_position() {
         end: TrialEnd::NotRun,
     };
     let some = |a, v| trial(a, Some(v));
-    let chosen = |trials: &[Trial]| choose(trials);
+    let chosen = |trials: &[Trial]| choose(trials, true);
     assert_eq!(chosen(&[some(0.7, 0.9), some(0.8, 0.1)]), Some(1));
     assert_eq!(
         chosen(&[some(0.8, 0.2), some(0.8, 0.3), some(0.7, 0.9)]),
@@ -329,7 +329,7 @@ fn a_stopped_search_keeps_finished_trials() {
     assert!(part.trials[2..].iter().all(|t| t.end == TrialEnd::NotRun));
     assert_eq!((watcher.run, watcher.ended), (2, 2));
     assert!(part.is_stopped() && !whole.is_stopped());
-    assert_eq!(part.chosen, choose(&whole.trials[..2]));
+    assert_eq!(part.chosen, choose(&whole.trials[..2], true));
 }
 
 #[test]
@@ -527,7 +527,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
         let accuracies = fitted.splits[1].measures.iter();
         let accuracies = accuracies.filter_map(|m| m.overall.accuracy());
         let score = trial.end.score().unwrap();
-        assert_eq!(score.accuracy, accuracies.fold(0.0, f64::max));
+        assert_eq!(score.performance, accuracies.fold(0.0, f64::max));
         assert_eq!(score.models, fitted.outcome.front.len());
     }
     // The settings of a solver select it.
@@ -574,7 +574,7 @@ fn combinations_change_the_papers_settings() {
     let accuracy = accuracies
         .filter_map(|m| m.overall.accuracy())
         .fold(0.0, f64::max);
-    assert_eq!(tuning.trials[1].end.score().unwrap().accuracy, accuracy);
+    assert_eq!(tuning.trials[1].end.score().unwrap().performance, accuracy);
 }
 
 proptest! {
