@@ -91,20 +91,7 @@ pub(crate) fn selection(
         .filter(|name| is_overall(front, name))
         .collect();
     table("", &overall, &mut out);
-    let mut groups: Vec<&str> = Vec::new();
-    let rates = match front.meaning.target.is_binary() {
-        true => [
-            "selection_rate(",
-            "false_negative_rate(",
-            "false_positive_rate(",
-            "accuracy(",
-        ],
-        false => ["mean_prediction(", "mean_residual(", "rmse(", "mae("],
-    };
-    for rate in rates {
-        let of_group = |name: &&&str| name.starts_with(rate) && is_measure(name);
-        groups.extend(names.iter().filter(of_group));
-    }
+    let groups = of_groups(front, &names);
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
     }
@@ -119,6 +106,24 @@ pub(crate) fn selection(
         let _ = writeln!(out, "\nWrote the model to {}.", model.display());
     }
     out
+}
+
+/// The measures of each group, by measure.
+fn of_groups<'a>(front: &FrontColumns, names: &[&'a str]) -> Vec<&'a str> {
+    let starts = match front.meaning.target.is_binary() {
+        true => [
+            "selection_rate(",
+            "false_negative_rate(",
+            "false_positive_rate(",
+            "accuracy(",
+        ],
+        false => ["mean_prediction(", "mean_residual(", "rmse(", "mae("],
+    };
+    let of = |start: &'static str| {
+        let is_own = move |name: &&str| name.starts_with(start) && is_measure(name);
+        names.iter().copied().filter(is_own)
+    };
+    starts.into_iter().flat_map(of).collect()
 }
 
 /// Whether a measure is about all rows, or compares groups.
