@@ -131,7 +131,7 @@ fn json_and_csv_contain_all_trials() {
             *trials[i]["settings"]["starts"].as_str().expect("it")
         );
         assert_eq!(row[3], *trials[i]["status"].as_str().expect("a status"));
-        for (column, name) in [(4, "accuracy"), (5, "hypervolume")] {
+        for (column, name) in [(4, "performance"), (5, "hypervolume")] {
             assert_eq!(row[column].parse().ok(), trials[i][name].as_f64());
         }
         assert_eq!(row[8] == *"true", i == chosen);
