@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Mean;
 use crate::special::{
     binomial_at_least, binomial_at_most, bisect, clopper_pearson_lower, clopper_pearson_upper,
     normal_cdf, student_cdf,
 };
+use crate::{CappedMean, Mean};
 
 /// Weighted successes among weighted trials, such as people selected in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -163,8 +163,8 @@ impl Contrast {
     }
 
     /// The p-value of the finite-sample test, valid for any number of rows. For two cells, it is
-    /// the smallest δ whose Clopper–Pearson bounds at δ/2 each keep the limit. Only for unweighted
-    /// cells.
+    /// the smallest δ whose Clopper–Pearson bounds at δ/2 each keep the limit; for means, the smallest δ
+    /// whose empirical Bernstein bounds of capped values do. Only for unweighted rows.
     pub fn exact_p_value(&self) -> f64 {
         match *self {
             Self::Difference { a, b, limit } => {
@@ -172,8 +172,39 @@ impl Contrast {
             }
             Self::Ratio { a, b, limit } => exact(a, b, |of_a, of_b| of_a.0 >= limit * of_b.1),
             Self::AtLeast { .. } | Self::AtMost { .. } => self.p_value(),
-            // Without bounds on the numbers, no finite-sample test exists.
-            Self::MeanDifference { .. } | Self::MeanAtLeast { .. } | Self::MeanAtMost { .. } => 1.0,
+            Self::MeanDifference { a, b, limit } => {
+                bernstein(&[a, b], |of| of[0].1 - of[1].0 <= limit)
+            }
+            Self::MeanAtLeast { mean, limit } => bernstein(&[mean], |of| of[0].0 >= limit),
+            Self::MeanAtMost { mean, limit } => bernstein(&[mean], |of| of[0].1 <= limit),
+        }
+    }
+
+    /// The test of means that would follow if there were this many times as many rows with the same values,
+    /// and if the estimate were this many standard errors closer to the limit.
+    #[must_use]
+    pub fn with_rows(&self, times: f64, errors: f64) -> Self {
+        let more = |mean: Mean| Mean {
+            variance: mean.variance / times,
+            rows: mean.rows * times,
+            ..mean
+        };
+        let margin = |variance: f64| errors * (variance / times).sqrt();
+        match *self {
+            Self::MeanDifference { a, b, limit } => Self::MeanDifference {
+                limit: limit - margin(a.variance + b.variance),
+                a: more(a),
+                b: more(b),
+            },
+            Self::MeanAtLeast { mean, limit } => Self::MeanAtLeast {
+                limit: limit + margin(mean.variance),
+                mean: more(mean),
+            },
+            Self::MeanAtMost { mean, limit } => Self::MeanAtMost {
+                limit: limit - margin(mean.variance),
+                mean: more(mean),
+            },
+            other => other,
         }
     }
 
@@ -292,6 +323,36 @@ fn exact(a: Cell, b: Cell, keeps: impl Fn((f64, f64), (f64, f64)) -> bool) -> f6
     match fails(1.0) {
         true => 1.0,
         false => bisect(fails),
+    }
+}
+
+/// The smallest δ at which the one-sided bounds of all means, each (lower, upper) at an equal part of δ, keep
+/// the limit. Maurer and Pontil's bound: with probability 1 − δ, the true mean of n values in a range of width
+/// W is at most their mean + √(2 V ln(2/δ) / n) + 7 W ln(2/δ) / (3 (n − 1)), with V their unbiased variance.
+fn bernstein(means: &[Mean], keeps: impl Fn(&[(f64, f64)]) -> bool) -> f64 {
+    let all: Option<Vec<(CappedMean, f64)>> = means
+        .iter()
+        .map(|mean| Some((mean.capped?, mean.rows)))
+        .collect();
+    let Some(all) = all else {
+        return 1.0;
+    };
+    let bounds = |delta: f64| -> Vec<(f64, f64)> {
+        let logarithm = libm::log(2.0 * means.len() as f64 / delta);
+        let of = |(mean, n): &(CappedMean, f64)| {
+            let [low, high] = mean.range;
+            let reach = (2.0 * mean.spread * logarithm / n).sqrt()
+                + 7.0 * (high - low) * logarithm / (3.0 * (n - 1.0));
+            (
+                (mean.value - reach).max(low),
+                (mean.value + reach).min(high),
+            )
+        };
+        all.iter().map(of).collect()
+    };
+    match keeps(&bounds(1.0)) {
+        true => bisect(|delta| !keeps(&bounds(delta))),
+        false => 1.0,
     }
 }
 
@@ -422,6 +483,7 @@ mod tests {
                 value,
                 variance: squares / (n - 1.0) / n,
                 rows: n,
+                capped: None,
             }
         };
         let a = mean(&[1.0, 2.5, 3.0, 4.5, 2.0]);
@@ -454,6 +516,71 @@ mod tests {
         );
         assert_eq!(at_most.exact_p_value(), 1.0);
         assert_eq!(at_most.cells().count(), 0);
+    }
+
+    #[test]
+    fn bounded_means_have_finite_sample_tests() {
+        let mean = |value: f64, n: f64| Mean {
+            value,
+            variance: 0.04 / n,
+            rows: n,
+            capped: Some(CappedMean {
+                value,
+                spread: 0.04,
+                range: [0.0, 1.0],
+            }),
+        };
+        let at_most = |limit: f64| Contrast::MeanAtMost {
+            mean: mean(0.3, 500.0),
+            limit,
+        };
+        // At its p-value, the bound is the limit.
+        let p = at_most(0.4).exact_p_value();
+        let logarithm = (2.0 / p).ln();
+        let bound = 0.3 + (2.0 * 0.04 * logarithm / 500.0).sqrt() + 7.0 * logarithm / (3.0 * 499.0);
+        assert!((bound - 0.4).abs() < 1e-9, "{p} {bound}");
+        assert!(p > at_most(0.4).p_value());
+        assert_eq!(at_most(0.3).exact_p_value(), 1.0);
+        // No mean is above the range.
+        assert!(at_most(1.0).exact_p_value() < 1e-15);
+        let at_least = |limit: f64| Contrast::MeanAtLeast {
+            mean: mean(0.3, 500.0),
+            limit,
+        };
+        assert!((at_least(0.2).exact_p_value() - p).abs() < 1e-9);
+        let difference = |n: f64, limit: f64| {
+            let (a, b) = (mean(0.5, n), mean(0.3, n));
+            Contrast::MeanDifference { a, b, limit }.exact_p_value()
+        };
+        assert!(difference(2000.0, 0.3) < difference(500.0, 0.3));
+        assert!(difference(500.0, 0.4) < difference(500.0, 0.3));
+    }
+
+    /// The level by simulation, for skewed bounded values: a Bernoulli variable is the extreme case.
+    #[test]
+    fn finite_sample_tests_of_means_keep_their_level() {
+        let (n, rate, level) = (60, 0.1, 0.05);
+        let mut random = crate::Stream::new(5, crate::Purpose::Synthetic, [26, 0]);
+        let mut rejected = 0;
+        for _ in 0..2_000 {
+            let successes = (0..n).filter(|_| random.uniform() < rate).count() as f64;
+            let n = f64::from(n);
+            let value = successes / n;
+            let mean = Mean {
+                value,
+                variance: value * (1.0 - value) / (n - 1.0),
+                rows: n,
+                capped: Some(CappedMean {
+                    value,
+                    spread: value * (1.0 - value) * n / (n - 1.0),
+                    range: [0.0, 1.0],
+                }),
+            };
+            let contrast = Contrast::MeanAtMost { mean, limit: rate };
+            rejected += usize::from(contrast.exact_p_value() <= level);
+        }
+        // The true mean is at the limit, so at most 5% may be rejected.
+        assert!(rejected <= 100, "{rejected}");
     }
 
     #[test]

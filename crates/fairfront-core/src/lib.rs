@@ -103,7 +103,7 @@ pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
 };
 pub use network::{MOST_HIDDEN, Network};
-pub use number_tally::{Mean, NumberTallies, Quantity};
+pub use number_tally::{CappedMean, Mean, NumberTallies, Quantity};
 pub use objective::{
     Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
     MeanDifference, Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity,

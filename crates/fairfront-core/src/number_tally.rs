@@ -1,9 +1,12 @@
 //! Sums of predicted numbers by region of rows, and the means that tests and intervals need.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Moments, n_strata};
+use crate::engine::{Cells, Labels, Map, Moments, Over, Pass, Statistics, Wanted, n_strata};
 use crate::measure::{NumberSums, measure};
+use crate::objective::{Moment, Output};
 use crate::predictor::Predictor;
 use crate::{Engine, Error, Points};
 
@@ -33,6 +36,20 @@ pub struct Mean {
     pub variance: f64,
     /// (Σw)² / Σw²: the number of equally weighted rows with as much information.
     pub rows: f64,
+    /// The mean of capped values, if it is known.
+    pub capped: Option<CappedMean>,
+}
+
+/// The mean of values that are bounded, because targets and predictions beyond the range of the training
+/// targets count as its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct CappedMean {
+    /// The mean.
+    pub value: f64,
+    /// The unbiased variance of a value.
+    pub spread: f64,
+    /// The smallest and the largest possible value.
+    pub range: [f64; 2],
 }
 
 impl Mean {
@@ -60,7 +77,22 @@ pub struct NumberTallies {
     totals: Vec<[f64; 2]>,
     /// For each model and region, the weighted sums of φ, φ², y − φ, |y − φ|, (y − φ)² and (y − φ)⁴.
     models: Vec<Vec<[f64; 6]>>,
+    /// The same sums of capped values; empty if they are not needed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    capped: Vec<Vec<[f64; 6]>>,
+    /// The smallest and the largest label in the training rows, which cap values.
+    range: [f64; 2],
 }
+
+/// The outputs of capped sums; the residual itself is the label minus the score.
+const CAPPED: [Moment; 6] = [
+    Moment::Score,
+    Moment::ScoreSquared,
+    Moment::Label,
+    Moment::ResidualAbsolute,
+    Moment::ResidualSquared,
+    Moment::ResidualToTheFourth,
+];
 
 impl NumberTallies {
     /// Passes over the rows; their target must be a number.
@@ -77,6 +109,7 @@ impl NumberTallies {
         let weights = squared_weights(predictor, rows, models.n_params())?;
         let mut tallies = Self {
             unit: [unit.center, unit.scale],
+            range: unit.range.map(|end| unit.label(end)),
             ..Self::default()
         };
         for of_model in measured.iter().filter_map(|m| m.numbers.as_ref()) {
@@ -105,6 +138,17 @@ impl NumberTallies {
         Ok(tallies)
     }
 
+    /// Adds the sums of capped values, from which finite-sample tests follow.
+    pub fn with_capped(
+        mut self,
+        predictor: &dyn Predictor,
+        rows: &dyn Engine,
+        models: &Points,
+    ) -> Result<Self, Error> {
+        self.capped = capped_sums(predictor, rows, models, self.range)?;
+        Ok(self)
+    }
+
     /// Number of models.
     pub fn n_models(&self) -> usize {
         self.models.len()
@@ -112,15 +156,20 @@ impl NumberTallies {
 
     /// Whether all sums are those of this many models and regions.
     pub fn fits(&self, n_models: usize, n_regions: usize) -> bool {
-        let numbers = self.models.iter().flatten().flatten();
+        let numbers = self.models.iter().chain(&self.capped).flatten().flatten();
         let mut numbers = numbers
             .chain(self.totals.iter().flatten())
-            .chain(&self.unit);
-        self.models.len() == n_models
+            .chain(&self.unit)
+            .chain(&self.range);
+        let shape = |of: &[Vec<[f64; 6]>]| {
+            of.len() == n_models && of.iter().all(|model| model.len() == n_regions)
+        };
+        shape(&self.models)
+            && (self.capped.is_empty() || shape(&self.capped))
             && self.totals.len() == n_regions
-            && self.models.iter().all(|of| of.len() == n_regions)
             && numbers.all(|number| number.is_finite())
             && self.unit[1] > 0.0
+            && self.range[0] <= self.range[1]
     }
 
     /// Whether some rows count more than others.
@@ -132,35 +181,108 @@ impl NumberTallies {
     pub fn mean(&self, model: usize, of: Quantity, region: usize) -> Mean {
         let [center, scale] = self.unit;
         let [weight, weight_squared] = self.totals[region];
-        let [score, score_squared, residual, absolute, squared, fourth] =
-            self.models[model][region];
-        let (sum, sum_squared, factor) = match of {
-            Quantity::Prediction => (score, score_squared, scale),
-            Quantity::Residual => (residual, squared, scale),
-            Quantity::Absolute => (absolute, squared, scale),
-            Quantity::Squared => (squared, fourth, scale * scale),
-        };
         if weight <= 0.0 || weight_squared <= 0.0 {
             return Mean::none();
         }
         let rows = weight * weight / weight_squared;
-        let mean = sum / weight;
-        let spread = (sum_squared / weight - mean * mean).max(0.0);
-        let shift = if of == Quantity::Prediction {
-            center
-        } else {
-            0.0
+        let (shift, factor) = match of {
+            Quantity::Prediction => (center, scale),
+            Quantity::Residual | Quantity::Absolute => (0.0, scale),
+            Quantity::Squared => (0.0, scale * scale),
         };
+        // The mean, and the unbiased variance of a row.
+        let estimate = |sums: &[f64; 6]| {
+            let (sum, sum_squared) = of.sums(sums);
+            let mean = sum / weight;
+            let spread = (sum_squared / weight - mean * mean).max(0.0) * rows / (rows - 1.0);
+            (shift + factor * mean, factor * factor * spread)
+        };
+        let (value, spread) = estimate(&self.models[model][region]);
+        let [low, high] = self.range;
+        let width = high - low;
+        let range = match of {
+            Quantity::Prediction => [low, high],
+            Quantity::Residual => [-width, width],
+            Quantity::Absolute => [0.0, width],
+            Quantity::Squared => [0.0, width * width],
+        };
+        let capped = (rows > 1.0).then(|| self.capped.get(model)).flatten();
         Mean {
-            value: shift + factor * mean,
-            // The unbiased variance of a row, divided by the number of rows.
+            value,
             variance: match rows > 1.0 {
-                true => factor * factor * spread / (rows - 1.0),
+                true => spread / rows,
                 false => f64::INFINITY,
             },
             rows,
+            capped: capped.map(|model| {
+                let (value, spread) = estimate(&model[region]);
+                CappedMean {
+                    value,
+                    spread,
+                    range: range.map(|end| shift + factor * end),
+                }
+            }),
         }
     }
+}
+
+impl Quantity {
+    /// The sum of the quantity and of its square, among the sums of a region.
+    fn sums(self, sums: &[f64; 6]) -> (f64, f64) {
+        let [score, score_squared, residual, absolute, squared, fourth] = *sums;
+        match self {
+            Self::Prediction => (score, score_squared),
+            Self::Residual => (residual, squared),
+            Self::Absolute => (absolute, squared),
+            Self::Squared => (squared, fourth),
+        }
+    }
+}
+
+/// The sums of capped values of each model and region.
+fn capped_sums(
+    predictor: &dyn Predictor,
+    rows: &dyn Engine,
+    models: &Points,
+    range: [f64; 2],
+) -> Result<Vec<Vec<[f64; 6]>>, Error> {
+    let schema = rows.schema();
+    let sets = std::iter::once(None).chain((0..schema.attributes.len()).map(Some));
+    let sets: Vec<Cells> = sets
+        .map(|attribute| Cells {
+            attribute,
+            labels: Labels::Together,
+        })
+        .collect();
+    let statistics: Vec<Statistics<'_>> = CAPPED
+        .iter()
+        .flat_map(|of| {
+            sets.iter().map(|cells| Statistics::ByCell {
+                output: Output::Capped { of: *of, range },
+                cells: *cells,
+            })
+        })
+        .collect();
+    let sums = rows.sum(&Pass {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(models),
+        wanted: Wanted::Sums {
+            statistics: Cow::Borrowed(&statistics),
+        },
+        over: Over::All,
+    })?;
+    let n_weights: usize = statistics.iter().map(|s| s.n_weights(schema)).sum();
+    let n_regions: usize = sets.iter().map(|cells| cells.n_groups(schema)).sum();
+    let of_model = |sums: &[f64]| {
+        let of_region = |region: usize| {
+            let mut own: [f64; 6] = std::array::from_fn(|at| sums[at * n_regions + region]);
+            own[2] -= own[0];
+            own
+        };
+        (0..n_regions).map(of_region).collect()
+    };
+    let of_models = sums[n_weights..].chunks_exact(CAPPED.len() * n_regions);
+    Ok(of_models.map(of_model).collect())
 }
 
 /// Σw² of each region; `None` if there are too many combinations of groups.

@@ -16,6 +16,9 @@ pub enum TestKind {
     Welch,
     /// Finite-sample tests, in a fixed order.
     Exact,
+    /// Finite-sample tests of means, in a fixed order: empirical Bernstein bounds of values that are capped
+    /// to the range of the training targets.
+    Bernstein,
     /// The ends of a band that holds for all models simultaneously.
     Band,
 }
@@ -119,6 +122,13 @@ pub struct ModelCertificate {
     pub fingerprint: Option<String>,
 }
 
+impl TestKind {
+    /// Whether the tests are valid for any number of rows.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Exact | Self::Bernstein)
+    }
+}
+
 impl ModelCertificate {
     /// Sentences about what the certificate covers and what it does not cover.
     pub fn words(&self) -> Vec<String> {
@@ -150,6 +160,7 @@ impl ModelCertificate {
         };
         let how = match self.test {
             Some(TestKind::Exact) => "finite-sample tests",
+            Some(TestKind::Bernstein) => "finite-sample tests (empirical Bernstein bounds)",
             Some(TestKind::Welch) => "Welch's t tests",
             Some(TestKind::Band) => "the simultaneous band",
             _ => "score tests",
@@ -161,6 +172,13 @@ impl ModelCertificate {
             readable(100.0 * confidence),
             readable(level)
         ));
+        if self.test == Some(TestKind::Bernstein) {
+            words.push(
+                "The tests cap targets and predictions to the range of the training targets, so errors \
+                 beyond it do not count in full."
+                    .into(),
+            );
+        }
         if self.stated == Some(Stated::AfterLooking) {
             words.push(
                 "The requirement was stated after looking at these rows, so the simultaneous band must \

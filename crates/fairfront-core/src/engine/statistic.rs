@@ -50,6 +50,16 @@ impl<const W: usize, T: Real> Outputs<W, T> {
                         *out = score.map(|score| T::of(of.of(*y, score.wide())));
                     }
                 }
+                Output::Capped {
+                    of,
+                    range: [low, high],
+                } => {
+                    // Not `f64::clamp`, which panics if a file has a wrong range.
+                    let cap = |x: f64| x.max(low).min(high);
+                    for ((out, y), score) in out.iter_mut().zip(rows.labels()).zip(scores) {
+                        *out = score.map(|score| T::of(of.of(cap(*y), cap(score.wide()))));
+                    }
+                }
             }
             self.of = Some(output);
         }
@@ -219,7 +229,11 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
         by_output.fill([T::ZERO; W]);
         kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);
         match self.output {
-            Output::Score | Output::Step | Output::AtMost { .. } | Output::Moment(_) => {}
+            Output::Score
+            | Output::Step
+            | Output::AtMost { .. }
+            | Output::Moment(_)
+            | Output::Capped { .. } => {}
             Output::Residual(of) => {
                 kernel::add_by_residual(of, rows.labels(), scores, by_output, by_score);
             }

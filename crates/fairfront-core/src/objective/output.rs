@@ -35,6 +35,14 @@ pub enum Output {
     },
     /// A power of the label, the score or the residual, for measures. It has no slope.
     Moment(Moment),
+    /// The same, after label and score are moved into a range, for tests that need bounded values. It
+    /// has no slope.
+    Capped {
+        /// The power.
+        of: Moment,
+        /// The smallest and the largest label.
+        range: [f64; 2],
+    },
 }
 
 /// Powers that measures sum.
@@ -44,8 +52,14 @@ pub enum Moment {
     Label,
     /// y².
     LabelSquared,
+    /// φ.
+    Score,
     /// φ².
     ScoreSquared,
+    /// |φ − y|.
+    ResidualAbsolute,
+    /// (φ − y)².
+    ResidualSquared,
     /// (φ − y)⁴.
     ResidualToTheFourth,
 }
@@ -56,7 +70,10 @@ impl Moment {
         match self {
             Self::Label => label,
             Self::LabelSquared => label * label,
+            Self::Score => score,
             Self::ScoreSquared => score * score,
+            Self::ResidualAbsolute => residual.abs(),
+            Self::ResidualSquared => residual * residual,
             Self::ResidualToTheFourth => (residual * residual) * (residual * residual),
         }
     }

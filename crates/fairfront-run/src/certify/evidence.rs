@@ -96,7 +96,7 @@ pub(crate) fn weigh(
         evidence: Evidence {
             format: FORMAT.into(),
             version: VERSION,
-            order: Counted::of(order, encoded, models)?.0,
+            order: Counted::of(order, encoded, models, false)?.0,
             certify: None,
         },
         intervals: Vec::new(),
@@ -117,7 +117,8 @@ pub(crate) fn weigh(
         parts.push(order);
     }
     for part in parts {
-        let (mut counted, decisions) = Counted::of(part, encoded, models)?;
+        let certifies = certifying == Some(part);
+        let (mut counted, decisions) = Counted::of(part, encoded, models, certifies)?;
         let scope = match part {
             Part::Validation => Scope::Changes,
             Part::Certify => Scope::Bands,
@@ -149,7 +150,7 @@ pub(crate) fn weigh(
                 "merge small groups", bracketed(MERGE)
             ]));
         }
-        if certifying == Some(part) {
+        if certifies {
             counted.bands.clone_from(&found.bands);
             weighed.evidence.certify = Some(counted);
         }
@@ -162,10 +163,12 @@ pub(crate) fn weigh(
 }
 
 impl Counted {
+    /// Counts the rows of a split; finite-sample tests of means need more sums than others.
     fn of(
         split: Part,
         encoded: &Encoded,
         models: &Points,
+        certifies: bool,
     ) -> Result<(Self, Option<Decided>), Error> {
         let rows = encoded.part(split);
         let predictor = predictor_of(rows.schema());
@@ -175,10 +178,17 @@ impl Counted {
         };
         let tallies = match &decisions {
             Some(decisions) => decisions.tallies(),
-            None => Tallies {
-                numbers: Some(NumberTallies::of(&*predictor, rows, models)?),
-                ..Tallies::default()
-            },
+            None => {
+                let numbers = NumberTallies::of(&*predictor, rows, models)?;
+                let numbers = match certifies {
+                    true => numbers.with_capped(&*predictor, rows, models)?,
+                    false => numbers,
+                };
+                Tallies {
+                    numbers: Some(numbers),
+                    ..Tallies::default()
+                }
+            }
         };
         let counted = Self {
             split,

@@ -33,7 +33,7 @@ pub(crate) use plan::Plan;
 use bound::bound;
 
 use crate::select::{Rule, Selection};
-use crate::setting::{self, BEST, EXACT, REQUIRE, SELECT_CONFIDENCE};
+use crate::setting::{self, BEST, REQUIRE, SELECT_CONFIDENCE};
 use crate::{Error, Requirement, Run, Term};
 
 /// Requirements to certify, and how.
@@ -77,17 +77,6 @@ impl Demand {
 }
 
 impl Demand {
-    /// Rejects tests that a target does not support.
-    fn check_target(&self, schema: &Schema) -> Result<(), Error> {
-        if self.exact && !schema.target.is_binary() {
-            return Err(Error::usage(say![
-                EXACT, ": finite-sample tests need bounded values, but the target is a number";
-                "remove ", EXACT
-            ]));
-        }
-        Ok(())
-    }
-
     /// Rejects, before a fit, requirements that could not be certified after it.
     pub fn check(&self, facts: &Facts) -> Result<(), Error> {
         let attributes = facts.attributes.iter();
@@ -97,7 +86,6 @@ impl Demand {
             target: facts.predicted(),
             ..Schema::default()
         };
-        self.check_target(&schema)?;
         for requirement in &self.requirements {
             bound(requirement, &schema, None)?;
         }
@@ -222,5 +210,7 @@ pub fn uncertified_model(
     })
 }
 
+#[cfg(test)]
+mod number_tests;
 #[cfg(test)]
 mod tests;

@@ -44,7 +44,6 @@ impl<'a> Plan<'a> {
             ]));
         }
         let schema = run.encoding.schema();
-        demand.check_target(&schema)?;
         let columns = FrontColumns::of(&run.info, &run.front);
         let bounds = demand.requirements.iter();
         let bounds = bounds
@@ -75,10 +74,7 @@ impl<'a> Plan<'a> {
                 let problem = if cell.trials <= 0.0 {
                     format!("the {split} rows have no {people}")
                 } else if cell.is_weighted() && self.demand.exact {
-                    return Err(Error::usage(say![
-                        EXACT, ": rows have weights, which finite-sample tests do not support";
-                        "remove ", EXACT
-                    ]));
+                    return Err(weights_and_exact());
                 } else if cell.is_weighted() && cell.effective() < LEAST_EFFECTIVE {
                     format!(
                         "the weighted {people} among the {split} rows count as {:.1} equal rows, fewer \
@@ -103,6 +99,7 @@ impl<'a> Plan<'a> {
         let schema = self.run.encoding.schema();
         let numbers = self.certifying.tallies.numbers.as_ref();
         let least = match numbers.is_some_and(NumberTallies::is_weighted) {
+            true if self.demand.exact => return Err(weights_and_exact()),
             true => LEAST_EFFECTIVE,
             false => 2.0,
         };
@@ -159,7 +156,8 @@ impl<'a> Plan<'a> {
             .collect();
         let order = self.order_column()?;
         let kind = match (self.demand.exact, self.certifying.tallies.numbers.is_some()) {
-            (true, _) => TestKind::Exact,
+            (true, false) => TestKind::Exact,
+            (true, true) => TestKind::Bernstein,
             (false, true) => TestKind::Welch,
             (false, false) => TestKind::Score,
         };
@@ -463,6 +461,7 @@ impl<'a> Plan<'a> {
                     .map(|b| b.reach(level))
                     .fold(0.0, f64::max)
             }
+            TestKind::Bernstein => return self.rows_needed_if_capped(model, level),
             TestKind::Score | TestKind::Welch | TestKind::Exact => -normal_quantile(level),
         };
         let z = reach + normal_quantile(POWER);
@@ -497,6 +496,36 @@ impl<'a> Plan<'a> {
         }
         Some((times * self.certifying.rows as f64).ceil() as u64)
     }
+
+    /// The same for finite-sample tests of capped values.
+    fn rows_needed_if_capped(&self, model: usize, level: f64) -> Option<u64> {
+        let tallies = &self.certifying.tallies;
+        let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
+        let contrasts: Vec<Contrast> = contrasts.collect();
+        let suffice = |times: f64| {
+            let p = |c: &Contrast| c.with_rows(times, normal_quantile(POWER)).exact_p_value();
+            contrasts.iter().all(|contrast| p(contrast) <= level)
+        };
+        // Powers of two up to more rows than people exist.
+        let mut powers = (0..40).map(|power| libm::exp2(f64::from(power)));
+        let most = powers.find(|times| suffice(*times))?;
+        let (mut low, mut high) = (0.5 * most, most);
+        for _ in 0..20 {
+            let middle = 0.5 * (low + high);
+            match suffice(middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        Some((high * self.certifying.rows as f64).ceil() as u64)
+    }
+}
+
+fn weights_and_exact() -> Error {
+    Error::usage(say![
+        EXACT, ": rows have weights, which finite-sample tests do not support";
+        "remove ", EXACT
+    ])
 }
 
 /// δ/2^(use − 1).

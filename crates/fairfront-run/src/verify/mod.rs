@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fairfront_core::{FairProblem, Measure, Objective, Problem, Schema, aside, predictor_of, say};
 use fairfront_data::{Diagnostic, Encoded, Ordered, Part};
-use fairfront_model::{Error as ModelError, Stated, TestKind};
+use fairfront_model::{Error as ModelError, Stated};
 use fairfront_solve::StopSignal;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -349,7 +349,7 @@ fn certificates(
 
 /// Repeats a use of the certifying rows after the previous uses.
 fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Certified, Error> {
-    let exact = stored.test == TestKind::Exact;
+    let exact = stored.test.is_exact();
     let best = stored.order.as_deref();
     let demand = Demand::parse(&stored.requirements, stored.confidence, exact, best)?;
     let looked = stored.stated == Stated::AfterLooking;
