@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from fairfront._classifier import FairFrontWarning
+from fairfront._base import FairFrontWarning
 from fairfront._cluster import ClusterClassifier, signature_of
 from fairfront._workers import Cluster, Lost, Worker
 

@@ -1,4 +1,4 @@
-"""scikit-learn's contract for the classifier and its models."""
+"""scikit-learn's contract for the estimators and their models."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairfront
-from fairfront import FairClassifier, FairFrontClassifier
+from fairfront import FairClassifier, FairFrontClassifier, FairFrontRegressor, FairRegressor
 
 
 #: In cross-validation, a row of weight 2 is in one fold, but two rows may be in two folds. scikit-learn expects the
@@ -36,6 +36,11 @@ def is_cross_validated(estimator):
         FairClassifier(knee=True),
         FairFrontClassifier(penalty=1e-4),
         FairClassifier(FairFrontClassifier(penalty=1e-4)),
+        FairFrontRegressor(),
+        FairRegressor(),
+        FairRegressor(knee=True),
+        FairFrontRegressor(penalty=1e-4),
+        FairRegressor(FairFrontRegressor(penalty=1e-4)),
     ],
     expected_failed_checks=lambda estimator: WEIGHTS if is_cross_validated(estimator) else {},
 )
