@@ -233,8 +233,8 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         given = {"y": y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
         found = [name for name, value in given.items() if value is not None]
         # Classes for clusters pass most parameters on to this class.
-        inits = [inspect.signature(kind.__dict__["__init__"]) for kind in type(self).__mro__ if "__init__" in vars(kind)]
-        defaults = {name: known.default for init in reversed(inits) for name, known in init.parameters.items()}
+        own = [inspect.signature(vars(kind)["__init__"]) for kind in type(self).__mro__ if "__init__" in vars(kind)]
+        defaults = {name: known.default for init in reversed(own) for name, known in init.parameters.items()}
         for name in _ROWS:
             if name in defaults and getattr(self, name) is not defaults[name] and getattr(self, name) != defaults[name]:
                 found.append(name)
@@ -247,7 +247,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
     def _update(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, target: dict[str, Any]
     ) -> None:
-        """Update the front with a batch; ``target`` has what the first batch needs to know about the target."""
+        """Update the front with a batch; ``target`` describes the target to the first batch."""
         if self._has_estimator():
             raise ValueError("estimator: partial_fit cannot update your own estimator; use fit, or remove estimator")
         policy, asked, n_threads = self._checked()
@@ -401,8 +401,8 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         if certificate and choice["confidence"] is not None and chosen["test"] is None:
             rows = {"train": "training"}.get(certificate["split"], certificate["split"])
             message = (
-                f"require: there are no rows to certify on, so the requirement was checked on {rows} rows, which also"
-                " chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or choose"
+                f"require: no rows were held out to certify on, so the requirement was checked on {rows} rows, which"
+                " also chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or choose"
                 " without a test (confidence=None)"
             )
             warnings.warn(message, FairFrontWarning, stacklevel=4)
@@ -456,8 +456,9 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         ----------
         require : str or list of str, default=None
             Requirements that the model has to meet on new people, for example
-            ``"demographic_parity_ratio(sex) >= 0.8"``, or ``"mean_difference(sex) <= 0.5"`` for numbers. A requirement that was not stated before the fit counts as
-            stated after looking at the ``test.`` columns; it is certified if their simultaneous band keeps the limit.
+            ``"demographic_parity_ratio(sex) >= 0.8"``, or ``"mean_difference(sex) <= 0.5"`` for numbers. A requirement
+            that was not stated before the fit counts as stated after looking at the ``test.`` columns; it is certified
+            if their simultaneous band keeps the limit.
         confidence : float or None, default=0.95
             The confidence of the certificate. ``None`` checks ``require`` without a test.
         exact : bool, default=False

@@ -35,8 +35,9 @@ def pack(
 ) -> dict[str, Any]:
     """Write the encoded rows of a table to a block file, for fits on tables larger than memory.
 
-    ``FairFrontClassifier().fit(out)``, or ``FairFrontRegressor().fit(out)`` for numbers, reads the file, with the same results as a fit on the table. So do the
-    classifiers of ``fairfront.ray`` and ``fairfront.dask``, and the command ``fairfront fit``.
+    ``FairFrontClassifier().fit(out)``, or ``FairFrontRegressor().fit(out)`` for numbers, reads the file, with the same
+    results as a fit on the table. So do the estimators of ``fairfront.ray`` and ``fairfront.dask``, and the command
+    ``fairfront fit``.
 
     Parameters
     ----------

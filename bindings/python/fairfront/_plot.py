@@ -41,6 +41,10 @@ def _usual(front: FrontEstimator[Any], at: int) -> str:
     run = front._run
     # The front minimizes 1 - accuracy; the plot shows the accuracy.
     measures = ["accuracy" if name == "1 - accuracy" else name for name in run.measures]
+    if run.is_number and not measures:
+        # Measures are in the unit of y, and objectives are not.
+        known = [objective["measure"] for objective in front.run_info_["meaning"]["objectives"]]
+        measures = known if all(known) else []
     names = measures or run.objectives
     at = min(at, len(names) - 1)
     columns = run.columns()

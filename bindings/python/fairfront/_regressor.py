@@ -104,9 +104,8 @@ class FairFrontRegressor(RegressorMixin, PredictsNumbers, FrontEstimator["FairRe
     ----------
     front_ : pandas.DataFrame or dict of ndarray
         The front, one row per model, with objectives and measures on training rows, and on validation and test rows if
-        there are any. With another ``family`` than ``"linear"``, the column ``family`` names the
-        family of each model. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of
-        the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
+        there are any. With another ``family`` than ``"linear"``, the column ``family`` names the family of each model.
+        The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
     predictors_ : sequence of FairRegressor
         The models of the front: ``predictors_[0]`` is model 1.
     selected_ : int
@@ -163,8 +162,8 @@ class FairFrontRegressor(RegressorMixin, PredictsNumbers, FrontEstimator["FairRe
     def _has_estimator(self) -> bool:
         if self.estimator is not None:
             raise ValueError(
-                "estimator: your own estimators can only be used with FairFrontClassifier; remove estimator, and add the"
-                " out-of-fold predictions of your regressor (sklearn.model_selection.cross_val_predict) to X as a column"
+                "estimator: only FairFrontClassifier can use your own estimators; remove estimator, and add the"
+                " out-of-fold predictions of your regressor (cross_val_predict of scikit-learn) to X as a column"
             )
         return False
 

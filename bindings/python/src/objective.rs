@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, Error, LANES, Lanes, LogLoss, Means, Objective, OwnStatistics, Residual, ResidualLoss,
-    Rows, StandIn, Statistics, TILE_ROWS, UNKNOWN_GROUP,
+    Attribute, Error, LANES, Lanes, LogLoss, Means, Objective, OwnStatistics, Residual,
+    ResidualLoss, Rows, StandIn, Statistics, TILE_ROWS, UNKNOWN_GROUP,
 };
 use fairfront_data::near_names;
 use numpy::PyArray1;

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fairfront_core::counted;
 use fairfront_data::{
-    Column, ColumnType, Error as DataError, Input, MISSING, PackSummary, Packer, Part, ReadOptions, Spec,
-    Table, Values, grammar, named_counts, pack_files_checked,
+    Column, ColumnType, Error as DataError, Input, MISSING, PackSummary, Packer, Part, ReadOptions,
+    Spec, Table, Values, grammar, named_counts, pack_files_checked,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

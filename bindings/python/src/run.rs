@@ -31,6 +31,12 @@ pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<(bool, String)> {
     diagnostics.iter().map(rendered).collect()
 }
 
+/// Whether a column is for users. Those for plots of distributions, such as `distribution.01(sex=f)`, are only
+/// in run folders.
+fn is_shown(column: &str) -> bool {
+    !column.starts_with("distribution.")
+}
+
 /// A front with its measures, settings and encoding.
 #[pyclass(name = "Run", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyRun {
@@ -86,7 +92,9 @@ impl PyRun {
     /// The predictions of a number that scores stand for; other scores stay as they are.
     fn in_unit(&self, mut scores: Vec<f64>) -> Vec<f64> {
         if let Some(unit) = self.target_unit() {
-            scores.iter_mut().for_each(|score| *score = unit.number(*score));
+            scores
+                .iter_mut()
+                .for_each(|score| *score = unit.number(*score));
         }
         scores
     }
@@ -161,7 +169,8 @@ impl PyRun {
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         let front = &self.run.front;
-        for (name, values) in front.names.iter().zip(&front.columns) {
+        let named = front.names.iter().zip(&front.columns);
+        for (name, values) in named.filter(|(name, _)| is_shown(name)) {
             let values = values.iter().map(|value| value.unwrap_or(f64::NAN));
             columns.set_item(name, PyArray1::from_iter(py, values))?;
         }
@@ -180,7 +189,8 @@ impl PyRun {
     /// The same values for the unmitigated model.
     fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
-        for (name, value) in &self.run.info.unmitigated.values.0 {
+        let values = self.run.info.unmitigated.values.0.iter();
+        for (name, value) in values.filter(|(name, _)| is_shown(name)) {
             columns.set_item(name, value.unwrap_or(f64::NAN))?;
         }
         Ok(columns)
