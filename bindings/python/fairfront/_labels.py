@@ -77,10 +77,13 @@ def numbers(
     array = values(y, n_rows, estimator)
     if array.dtype.kind in "Mm":
         raise ValueError(f"y has dates or times ({array.dtype}); convert them to numbers, such as days")
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y contains complex numbers.")
     if array.dtype.kind in "USbO":
-        wrong = next((value for value in array if isinstance(value, (str, bytes, bool, np.bool_))), None)
+        wrong = next((value for value in array.tolist() if isinstance(value, (str, bytes, bool))), None)
         if wrong is not None:
-            raise ValueError(f"y contains {wrong!r}, which is not a number; {_classes_advice(estimator)}")
+            advice = "convert y to numbers" if _is_number(wrong) else _classes_advice(estimator)
+            raise ValueError(f"y contains {wrong!r}, which is not a number; {advice}")
     try:
         converted: npt.NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -109,6 +112,15 @@ def _check_variation(y: npt.NDArray[np.float64], estimator: str) -> None:
             FairFrontWarning,
             stacklevel=6,
         )
+
+
+def _is_number(value: str | bytes | bool) -> bool:
+    """Whether a string is written like a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return not isinstance(value, bool)
 
 
 def _numbers_advice(estimator: str) -> str:
