@@ -99,16 +99,15 @@ def _check_variation(y: npt.NDArray[np.float64], estimator: str) -> None:
     """Reject constant numbers, and warn about two different ones, which may be classes."""
     if len(y) == 1:
         raise ValueError("y has 1 sample, but models need at least two different numbers; pass more rows")
-    found = np.unique(y)
-    if len(found) == 1:
+    low, high = y.min(), y.max()
+    if low == high:
         raise ValueError(
-            f"y is constant: it is {found[0]:g} in all {len(y)} rows, so models cannot learn anything; pass a y that"
-            " varies"
+            f"y is constant: it is {low:g} in all {len(y)} rows, so models cannot learn anything; pass a y that varies"
         )
-    if len(found) == 2:
+    if ((y == low) | (y == high)).all():
         warnings.warn(
-            f"y has only two different numbers, {found[0]:g} and {found[1]:g}, and is predicted as a number; if they"
-            f" are classes, {_classes_advice(estimator)}",
+            f"y has only two different numbers, {low:g} and {high:g}, and is predicted as a number; if they are"
+            f" classes, {_classes_advice(estimator)}",
             FairFrontWarning,
             stacklevel=6,
         )

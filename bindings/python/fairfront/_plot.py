@@ -43,7 +43,7 @@ def _usual(front: FrontEstimator[Any], at: int) -> str:
     measures = ["accuracy" if name == "1 - accuracy" else name for name in run.measures]
     if run.is_number and not measures:
         # Measures are in the unit of y, and objectives are not.
-        known = [objective["measure"] for objective in front.run_info_["meaning"]["objectives"]]
+        known = [objective.get("measure") for objective in front.run_info_["meaning"]["objectives"]]
         measures = known if all(known) else []
     names = measures or run.objectives
     at = min(at, len(names) - 1)

@@ -458,3 +458,6 @@ def test_plots_show_the_error_and_the_difference():
     assert not any(name.startswith("distribution.") for name in [*reg.front_, *reg.unmitigated_])
     ax = reg.plot()
     assert ax.get_ylabel() == "train.rmse" and ax.get_xlabel() == "train.mean_difference(sex)"
+    # Measures do not correspond to every objective.
+    ax = fitted(n=400, n_models=8, objectives=["quantile_loss(q=0.3)", "score_covariance(sex)"])[0].plot()
+    assert ax.get_ylabel().startswith("objective.quantile_loss")
