@@ -402,8 +402,8 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
             rows = {"train": "training"}.get(certificate["split"], certificate["split"])
             message = (
                 f"require: no rows were held out to certify on, so the requirement was checked on {rows} rows, which"
-                " also chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or choose"
-                " without a test (confidence=None)"
+                " also chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or"
+                " choose without a test (confidence=None)"
             )
             warnings.warn(message, FairFrontWarning, stacklevel=4)
         return chosen

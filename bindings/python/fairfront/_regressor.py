@@ -103,9 +103,10 @@ class FairFrontRegressor(RegressorMixin, PredictsNumbers, FrontEstimator["FairRe
     Attributes
     ----------
     front_ : pandas.DataFrame or dict of ndarray
-        The front, one row per model, with objectives and measures on training rows, and on validation and test rows if
-        there are any. With another ``family`` than ``"linear"``, the column ``family`` names the family of each model.
-        The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of the ids. ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
+        The front, one row per model, with objectives and measures on training rows, and on validation and test rows
+        if there are any. With another ``family`` than ``"linear"``, the column ``family`` names the family of each
+        model. The index is ``model_id``, which starts at 1. Without pandas, a dict of arrays in the order of the ids.
+        ``front_.to_arrow()`` and ``front_.to_polars()`` convert it.
     predictors_ : sequence of FairRegressor
         The models of the front: ``predictors_[0]`` is model 1.
     selected_ : int

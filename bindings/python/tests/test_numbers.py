@@ -123,7 +123,7 @@ def test_quantile_loss_is_that_of_scikit_learn():
     predicted = reg.select(best=reg.objectives_[0]).predict(X)
     exact = QuantileRegressor(quantile=0.8, alpha=0).fit(X, y).predict(X)
     ours, best = (metrics.mean_pinball_loss(y, p, alpha=0.8) for p in (predicted, exact))
-    # The corner of the loss is smooth within 0.001 standard deviations, which raises the mean loss by no more than that.
+    # The corner of the loss is smooth within 0.001 standard deviations, which raises the loss by no more than that.
     assert best <= ours <= best + 0.001 * y.std()
     assert (y <= predicted).mean() == pytest.approx(0.8, abs=0.02)
 
