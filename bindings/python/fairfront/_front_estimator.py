@@ -401,7 +401,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         if certificate and choice["confidence"] is not None and chosen["test"] is None:
             rows = {"train": "training"}.get(certificate["split"], certificate["split"])
             message = (
-                f"require: no rows were held out to certify on, so the requirement was checked on {rows} rows, which"
+                f"require: the fit has no rows to certify on, so the requirement was checked on {rows} rows, which"
                 " also chose the model, so it may not hold for new people; hold rows out (holdout_fraction=0.3), or"
                 " choose without a test (confidence=None)"
             )
