@@ -36,7 +36,14 @@ INTRODUCTIONS = {
         "numbers.",
     ),
 }
-ESTIMATORS = ("FairFrontClassifier", "FairClassifier", "FairFrontWarning", "Interrupted")
+ESTIMATORS = (
+    "FairFrontClassifier",
+    "FairClassifier",
+    "FairFrontRegressor",
+    "FairRegressor",
+    "FairFrontWarning",
+    "Interrupted",
+)
 HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 ENTRY = re.compile(r"^(?P<names>[*\w][\w*, ]*?)(?: : (?P<kind>.+))?$")
 
@@ -91,25 +98,39 @@ class Item:
     name: str
     node: ast.ClassDef | ast.FunctionDef
     doc: Docstring
+    #: The classes of the package that a class inherits from.
+    bases: list["Item"] = field(default_factory=list)
 
-    def methods(self) -> list["Item"]:
-        """Public methods and properties with their own docstrings, in the order of the source."""
+    def _functions(self) -> list[ast.FunctionDef]:
+        """The methods and properties of a class in the order of the source, inherited ones first."""
         if not isinstance(self.node, ast.ClassDef):
             return []
+        found: dict[str, ast.FunctionDef] = {}
+        for base in reversed(self.bases):
+            found.update({node.name: node for node in base._functions()})
+        found.update({node.name: node for node in self.node.body if isinstance(node, ast.FunctionDef)})
+        return list(found.values())
+
+    def _init(self) -> ast.FunctionDef | None:
+        """The constructor of a class."""
+        return next((node for node in self._functions() if node.name == "__init__"), None)
+
+    def methods(self) -> list["Item"]:
+        """Public methods and properties with docstrings."""
         return [
             Item(f"{self.name}.{node.name}", node, Docstring.parse(doc))
-            for node in self.node.body
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and (doc := ast.get_docstring(node))
+            for node in self._functions()
+            if not node.name.startswith("_") and (doc := ast.get_docstring(node))
         ]
 
     def arguments(self) -> list[ast.arg]:
         """The arguments that a caller passes."""
         function = self.node
         if isinstance(function, ast.ClassDef):
-            inits = [node for node in function.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-            if not inits:
+            init = self._init()
+            if init is None:
                 return _fields(function)
-            function = inits[0]
+            function = init
         found = function.args
         listed = [*found.posonlyargs, *found.args, found.vararg, *found.kwonlyargs, found.kwarg]
         return [argument for argument in listed if argument is not None and argument.arg not in ("self", "cls")]
@@ -118,10 +139,10 @@ class Item:
         """How the item is called, without types."""
         function = self.node
         if isinstance(function, ast.ClassDef):
-            inits = [node for node in function.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
-            if not inits:
+            init = self._init()
+            if init is None:
                 return f"{self.name}({', '.join(argument.arg for argument in _fields(function))})"
-            function = inits[0]
+            function = init
         if any(isinstance(mark, ast.Name) and mark.id == "property" for mark in function.decorator_list):
             return self.name
         found = function.args
@@ -178,7 +199,10 @@ def _item(module: str, name: str) -> Item | None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return Item(name, node, Docstring.parse(ast.get_docstring(node) or ""))
+            bases = [base.value if isinstance(base, ast.Subscript) else base for base in getattr(node, "bases", [])]
+            names = [base.id for base in bases if isinstance(base, ast.Name)]
+            known = [item for base in names if (item := _item(module, base))]
+            return Item(name, node, Docstring.parse(ast.get_docstring(node) or ""), known)
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("fairfront."):
             if any((alias.asname or alias.name) == name for alias in node.names):
                 return _item(node.module, name)

@@ -1,4 +1,4 @@
-"""Pareto fronts between prediction loss and fairness measures, for linear classifiers."""
+"""Pareto fronts between prediction loss and fairness measures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from fairfront._fairfront import __version__
 
 if TYPE_CHECKING:
     from fairfront import indicators, metrics
-    from fairfront._classifier import FairFrontClassifier, FairFrontWarning
+    from fairfront._base import FairFrontWarning
+    from fairfront._classifier import FairFrontClassifier
     from fairfront._dataset import Dataset
     from fairfront._interrupt import Interrupted
-    from fairfront._model import FairClassifier
+    from fairfront._model import FairClassifier, FairRegressor
     from fairfront._objective import Objective, Rows
     from fairfront._pack import pack
     from fairfront._problem import Batch, Problem
+    from fairfront._regressor import FairFrontRegressor
     from fairfront._solver import Front, eps_fair, pf_smg, trace, weighted
     from fairfront.indicators import (
         hypervolume,
@@ -32,7 +34,9 @@ _MODULES = {
     # Estimators
     "FairClassifier": "fairfront._model",
     "FairFrontClassifier": "fairfront._classifier",
-    "FairFrontWarning": "fairfront._classifier",
+    "FairFrontRegressor": "fairfront._regressor",
+    "FairFrontWarning": "fairfront._base",
+    "FairRegressor": "fairfront._model",
     "Interrupted": "fairfront._interrupt",
     # Low level
     "Batch": "fairfront._problem",
@@ -60,7 +64,9 @@ __all__ = [
     "Dataset",
     "FairClassifier",
     "FairFrontClassifier",
+    "FairFrontRegressor",
     "FairFrontWarning",
+    "FairRegressor",
     "Front",
     "Interrupted",
     "Objective",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import DataConversionWarning, NotFittedError
 except ImportError:
 
@@ -107,5 +107,42 @@ except ImportError:
             correct = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
             return float(np.average(correct, weights=sample_weight))
 
+    class RegressorMixin:  # type: ignore[no-redef]
+        """Mixin for regressors: the coefficient of determination as the score."""
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "DataConversionWarning", "NotFittedError"]
+        _estimator_type = "regressor"
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+            """Compute the coefficient of determination (R²) on the given rows.
+
+            Parameters
+            ----------
+            X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+                The rows to predict.
+            y : array-like of shape (n_samples,)
+                The true numbers.
+            sample_weight : array-like of shape (n_samples,), default=None
+                The weights of the rows.
+
+            Returns
+            -------
+            float
+                1 minus the mean squared error divided by the variance of y.
+            """
+            from fairfront._numbers import r2_score
+
+            return r2_score(y, self.predict(X), sample_weight)  # type: ignore[attr-defined]
+
+
+class FairFrontWarning(UserWarning):
+    """Warning about something that may make results wrong or unreliable."""
+
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "DataConversionWarning",
+    "FairFrontWarning",
+    "NotFittedError",
+    "RegressorMixin",
+]

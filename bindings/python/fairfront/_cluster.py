@@ -1,22 +1,24 @@
-"""The classifier on a cluster: packs rows, distributes them, and fits the front on the driver."""
+"""Estimators on a cluster: they pack rows, distribute them, and fit the front on the driver."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import tempfile
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
-from fairfront._classifier import FairFrontClassifier
 from fairfront._dataset import is_block_file, open_block_file
+from fairfront._front_estimator import FrontEstimator
 from fairfront._pack import pack
 from fairfront._progress import whole
 from fairfront._workers import Cluster, Workers
 
 
-class ClusterClassifier(FairFrontClassifier):
-    """The common part of the classifiers of ``fairfront.ray`` and ``fairfront.dask``."""
+class ClusterEstimator(FrontEstimator[Any]):
+    """The common part of the estimators of ``fairfront.ray`` and ``fairfront.dask``."""
 
     num_workers: int
     work_dir: str | None
@@ -31,7 +33,7 @@ class ClusterClassifier(FairFrontClassifier):
 
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> ClusterClassifier:
+    ) -> Self:
         """Compute the front on the cluster, and choose the model to use.
 
         Parameters
@@ -48,7 +50,7 @@ class ClusterClassifier(FairFrontClassifier):
 
         Returns
         -------
-        self : FairFrontClassifier
+        self : object
             The fitted estimator.
         """
         if self.estimator is not None:
@@ -66,7 +68,7 @@ class ClusterClassifier(FairFrontClassifier):
                 y,
                 sensitive_features=sensitive_features,
                 sample_weight=sample_weight,
-                pos_label=self.pos_label,
+                **self._target(),
                 validation_fraction=self.validation_fraction,
                 holdout_fraction=self.holdout_fraction,
                 missing=self.missing,
@@ -80,7 +82,7 @@ class ClusterClassifier(FairFrontClassifier):
             )
             return self._fit_file(path, n_workers)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **given: Any) -> ClusterClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **given: Any) -> Self:
         """Raise an error, because a cluster cannot update a front.
 
         Parameters
@@ -92,12 +94,12 @@ class ClusterClassifier(FairFrontClassifier):
 
         Returns
         -------
-        self : FairFrontClassifier
+        self : object
             Never.
         """
-        raise ValueError("partial_fit does not run on a cluster; use fit, or fairfront.FairFrontClassifier")
+        raise ValueError(f"partial_fit does not run on a cluster; use fit, or fairfront.{type(self).__name__}")
 
-    def _fit_file(self, path: str, n_workers: int) -> ClusterClassifier:
+    def _fit_file(self, path: str, n_workers: int) -> Self:
         workers = Workers(self._cluster(), path, n_workers)
         try:
             self._fit_dataset(open_block_file(path, workers, self.n_jobs))
@@ -108,11 +110,22 @@ class ClusterClassifier(FairFrontClassifier):
         return self
 
 
-def signature_of(cls: type) -> inspect.Signature:
-    """The signature of a cluster classifier: its own parameters, then those of the classifier."""
-    own = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    base = inspect.signature(FairFrontClassifier.__init__).parameters
+Kind = TypeVar("Kind", bound="type[Any]")
+
+
+def with_parameters(cls: Kind) -> Kind:
+    """Give an estimator a constructor with the parameters of the cluster, then those of its second base class."""
+    make: Callable[..., None] = cls.__init__
+    own = inspect.signature(make).parameters
+    base = inspect.signature(cls.__bases__[1]).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
     mine = [p for p in own.values() if p.kind is keyword]
     rest = [p for name, p in base.items() if p.kind is keyword and name not in own]
-    return inspect.Signature([own["self"], own["objectives"], *mine, *rest])
+
+    @functools.wraps(make)
+    def init(self: Any, *given: Any, **parameters: Any) -> None:
+        make(self, *given, **parameters)
+
+    init.__signature__ = inspect.Signature([own["self"], own["objectives"], *mine, *rest])  # type: ignore[attr-defined]
+    setattr(cls, "__init__", init)
+    return cls

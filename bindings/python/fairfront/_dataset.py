@@ -63,7 +63,8 @@ class Given:
 
     parts: dict[str, Any]
     features: _columns.Features
-    classes: npt.NDArray[Any]
+    #: The array of the classes and the favorable one; ``None`` if the target is a number.
+    classes: Any
     positive: Any
     n_attributes: int
 
@@ -81,7 +82,9 @@ def assemble(
     who: str,
     policy: Policy,
     objectives: Sequence[Any],
+    numeric: bool = False,
     pos_label: Any = None,
+    is_batch: bool = False,
     classes: tuple[npt.NDArray[Any], Any] | None = None,
     looks: Looks | None = None,
 ) -> Given:
@@ -97,11 +100,14 @@ def assemble(
         How to split rows, and how to treat missing values and small groups.
     objectives : sequence
         The objectives, whose attributes may be intersections.
+    numeric : bool, default=False
+        Whether y is a number.
     pos_label : label, default=None
         The favorable class.
+    is_batch : bool, default=False
+        Whether the rows are a batch of a stream, which may have only one group.
     classes : tuple of array and label, default=None
-        For the first rows of a stream, which may have only one class or one group: the classes and the favorable
-        class.
+        For the first rows of a stream, which may have only one class: the classes and the favorable class.
     looks : Looks, default=None
         For later rows of a stream: the classes and columns that they must have.
     """
@@ -110,7 +116,8 @@ def assemble(
     features = X if isinstance(X, _columns.Features) else _columns.features(X, who)
     if looks is not None:
         looks.align(features, who)
-        classes = looks.classes, looks.positive
+        if looks.classes is not None:
+            classes = looks.classes, looks.positive
     lacking = features.columns.missing
     if lacking and policy.missing == "error":
         column, count = lacking[0]
@@ -118,25 +125,14 @@ def assemble(
             f"Input X contains NaN: column {column!r} has {count} missing value(s). {who} accepts them with "
             "missing='keep'; otherwise impute the values or drop these rows."
         )
-    target = _labels.labels(y, features.n_rows, who)
     weights = _columns.weights(sample_weight, features.n_rows)
-    if classes is None:
-        found = _labels.classes(target if weights is None else target[weights > 0])
-        positive = _labels.positive(found, pos_label)
-    else:
-        found, positive = classes
-    negative = found[0] if positive == found[1] else found[1]
-    categories = _labels.texts(negative, positive)
-    if weights is not None and classes is None:
-        # Rows of weight 0 may have other labels.
-        target = np.where(weights > 0, target, negative)
     taken = set(features.columns.names)
     groups = []
     if sensitive_features is not None:
         groups = _columns.sensitive(sensitive_features, features.n_rows, policy.missing_sensitive)
     roles = []
     for feature in groups:
-        if len(feature.groups) < 2 and classes is None:
+        if len(feature.groups) < 2 and not is_batch:
             raise ValueError(
                 f"Sensitive feature {feature.name!r} has only one group, {feature.groups}; pass a "
                 "feature with at least two groups."
@@ -144,12 +140,20 @@ def assemble(
         groups_column = (free_name(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
     # Batches of a stream may have different types; their target has one name.
-    target_name = free_name(_target_name(y) if classes is None else "y", "target", taken)
+    target_name = free_name("y" if is_batch else _target_name(y), "target", taken)
+    found: Any = None
+    positive = favorable = None
+    target: tuple[Any, ...]
+    if numeric:
+        target = target_name, _labels.numbers(y, weights, who, features.n_rows, is_batch)
+    else:
+        found, positive, codes, categories = _labels.coded(y, weights, who, features.n_rows, pos_label, classes)
+        target, favorable = (target_name, codes, categories), categories[1]
     parts = {
         "source": "X",
         "features": features.columns,
-        "target": (target_name, _labels.codes(target, negative, positive), list(categories)),
-        "positive": categories[1],
+        "target": target,
+        "positive": favorable,
         "sensitive": roles,
         "weight": None if weights is None else (free_name("sample_weight", "weight", taken), weights),
         "objectives": [objective for objective in objectives if isinstance(objective, str)],
@@ -190,13 +194,27 @@ def column_roles(y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[s
     return y, names, sample_weight
 
 
+def check_numeric(numeric: bool, pos_label: Any) -> None:
+    """Reject a favorable class of numbers."""
+    if numeric and pos_label is not None:
+        raise ValueError("numeric and pos_label: both are set, but numbers have no classes; set only one of them")
+
+
 def spellings(pos_label: Any) -> list[str | None]:
     """The strings that the favorable class may be in a file."""
     return [None] if pos_label is None else list(dict.fromkeys([_columns.text(pos_label), str(pos_label)]))
 
 
 def read(
-    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any, policy: Policy, n_threads: int
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    policy: Policy,
+    n_threads: int,
+    *,
+    numeric: bool = False,
+    pos_label: Any = None,
 ) -> _Inner:
     """Read rows from files, with roles given by column names."""
     if not isinstance(y, str):
@@ -208,7 +226,8 @@ def read(
     found = spellings(pos_label)
     for last, positive in enumerate(found, start=1):
         try:
-            return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
+            files, settings = _columns.paths(X), policy.settings()
+            return _Inner.read(files, y, numeric, positive, names, sample_weight, settings, n_threads)
         except ValueError:
             # Booleans have two spellings.
             if last == len(found):
@@ -235,13 +254,16 @@ class Dataset:
         The features, of shape (n_samples, n_features). If X is the path of a CSV or Parquet file, or a list of paths,
         ``y``, ``sensitive_features`` and ``sample_weight`` name columns of the file.
     y : array-like of shape (n_samples,), or str
-        The classes of the rows. There must be two classes.
+        The classes of the rows, of which there must be two, or numbers with ``numeric=True``.
     sensitive_features : list, array, Series, DataFrame or dict, default=None
         The groups of the rows, for one or several attributes, which keep their names.
     sample_weight : array-like of shape (n_samples,), or str, default=None
         The weights of the rows. By default, all rows have the same weight.
     intersections : sequence of str, default=()
         Additional attributes that combine several others, such as ``"sex:race"``.
+    numeric : bool, default=False
+        Whether y is a number that models predict. Labels are then standardized: parameters, and the scores and labels
+        of objectives, are in standard deviations of y from its mean in the training rows.
     pos_label : label, default=None
         The favorable class. By default, the last one in sorted order.
     validation_fraction : float, default=0.0
@@ -291,6 +313,7 @@ class Dataset:
         sensitive_features: Any = None,
         sample_weight: Any = None,
         intersections: Sequence[str] = (),
+        numeric: bool = False,
         pos_label: Any = None,
         validation_fraction: float = 0.0,
         holdout_fraction: float = 0.0,
@@ -312,7 +335,12 @@ class Dataset:
             pool_groups,
             seed(random_state),
         )
-        self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, pos_label, policy, n_jobs)
+        check_numeric(numeric, pos_label)
+        target = {"numeric": bool(numeric), "pos_label": pos_label}
+        self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, target, policy, n_jobs)
+        if self._inner.is_number and not numeric:
+            # In files, the type of the column decides.
+            raise ValueError(f"y: the column {y!r} is a number; pass numeric=True to predict it, or pos_label")
         # Encodes the rows now, so that later changes to the caller's arrays have no effect.
         self._names = self._inner.feature_names
 
@@ -323,13 +351,13 @@ class Dataset:
         sensitive_features: Any,
         sample_weight: Any,
         intersections: Sequence[str],
-        pos_label: Any,
+        target: dict[str, Any],
         policy: Policy,
         n_jobs: int | None,
     ) -> _Inner:
         if _columns.is_path(X):
             names = [*_names(sensitive_features), *intersections]
-            return read(X, y, names, sample_weight, pos_label, policy, threads(n_jobs))
+            return read(X, y, names, sample_weight, policy, threads(n_jobs), **target)
         objectives = [f"intersection({name})" for name in intersections]
         given = assemble(
             X,
@@ -339,7 +367,7 @@ class Dataset:
             who="Dataset",
             policy=policy,
             objectives=objectives,
-            pos_label=pos_label,
+            **target,
         )
         return _Inner.of(given.parts, policy.settings(), threads(n_jobs))
 

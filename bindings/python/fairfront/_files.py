@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from fairfront._fairfront import Run, write_file
 from fairfront._predict import Looks
 
 if TYPE_CHECKING:
-    from fairfront._classifier import FairFrontClassifier
+    from fairfront._front_estimator import FrontEstimator
+
+Front = TypeVar("Front", bound="FrontEstimator[Any]")
 
 #: The file in a run folder that describes the Python estimator.
 ESTIMATOR = "estimator.json"
@@ -30,7 +32,7 @@ def write_text(path: str | os.PathLike[str], content: str, *, force: bool) -> No
     write_bytes(path, content.encode(), force=force)
 
 
-def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: bool) -> None:
+def save(front: FrontEstimator[Any], folder: str | os.PathLike[str], *, force: bool) -> None:
     """Write the run of an estimator, and the description that ``load`` needs."""
     left_out = {"progress", "estimator", "sensitive_estimator"}
     params = {name: value for name, value in front.get_params(deep=False).items() if name not in left_out}
@@ -42,15 +44,15 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
                 f"{name}={value!r} cannot be saved as JSON; set it to a simple value, or pickle the estimator"
             ) from error
     looks = front._looks
-    classes = looks.classes.tolist()
+    classes = [] if looks.classes is None else looks.classes.tolist()
     if not all(isinstance(label, (bool, int, float, str)) for label in classes):
         raise TypeError(f"classes {classes} cannot be saved as JSON; use numbers or strings, or pickle the estimator")
     estimator = {
         "format": FORMAT,
         "version": 1,
         "params": params,
-        "classes": classes,
-        "positive": int(looks.positive == looks.classes[1]),
+        "classes": None if looks.classes is None else classes,
+        "positive": None if looks.classes is None else int(looks.positive == looks.classes[1]),
         "n_features": looks.n_features,
         "feature_names": None if looks.names is None else list(looks.names),
         "by_name": looks.by_name,
@@ -59,18 +61,22 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
     front._run.write(os.fspath(folder), force, json.dumps(estimator, indent=2) + "\n")
 
 
-def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> FairFrontClassifier:
+def load(kind: type[Front], folder: str | os.PathLike[str]) -> Front:
     """Load the estimator of a run folder."""
     run = Run.read(os.fspath(folder))
+    # The parameters of another kind of estimator may not fit.
+    kind()._check_target(run)
     if run.estimator is None:
-        front, classes = kind(), np.asarray([False, True])
-        looks = Looks.of_run(run, classes, classes[1])
+        front, classes = kind(), None if run.is_number else np.asarray([False, True])
+        looks = Looks.of_run(run, classes, None if classes is None else classes[1])
     else:
         said = _checked(json.loads(run.estimator), os.path.join(folder, ESTIMATOR))
-        front, classes, names = kind(**said["params"]), np.asarray(said["classes"]), said["feature_names"]
+        front, names = kind(**said["params"]), said["feature_names"]
+        classes = None if said["classes"] is None else np.asarray(said["classes"])
+        positive = None if classes is None else classes[said["positive"]]
         names = None if names is None else np.asarray(names, dtype=object)
         kind_of_looks = EstimatorLooks if said.get("needs_estimators") else Looks
-        looks = kind_of_looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])
+        looks = kind_of_looks(classes, positive, said["n_features"], names, said["by_name"])
     try:
         front._take(run, looks, said=run.messages)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The target: two classes, one of which is favorable."""
+"""The target: two classes, one of which is favorable, or a number."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairfront._base import DataConversionWarning
+from fairfront._base import DataConversionWarning, FairFrontWarning
 from fairfront._columns import is_missing, text
 
 
-def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
-    """The checked target as an array with one value per row.
+def values(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
+    """The target as an array with one value per row, none of which is missing.
 
     Parameters
     ----------
@@ -49,36 +49,129 @@ def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
             raise ValueError("Input y contains NaN.")
         if not np.isfinite(array).all():
             raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-        if (array != np.floor(array)).any():
-            raise ValueError(
-                "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete "
-                "classes on a regression target with continuous values."
-            )
     elif array.dtype.kind == "O":
         if any(is_missing(value) for value in array):
             raise ValueError("Input y contains NaN.")
         if isinstance(y, (list, tuple)):
             array = np.asarray(y)
-    elif array.dtype.kind not in "iubUS":
+    return array
+
+
+def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
+    """The checked classes of the rows; the parameters are those of ``values``."""
+    array = values(y, n_rows, estimator)
+    if array.dtype.kind == "f" and (array != np.floor(array)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete "
+            f"classes on a regression target with continuous values; {_numbers_advice(estimator)}."
+        )
+    if array.dtype.kind not in "fOiubUS":
         raise ValueError(f"Unknown label type: {array.dtype}; pass the classes of the rows as y.")
     return array
 
 
-def classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def numbers(
+    y: Any, weights: npt.NDArray[np.float64] | None, estimator: str, n_rows: int, is_batch: bool
+) -> npt.NDArray[np.float64]:
+    """The checked numbers of the rows; in a batch of a stream, all may be equal."""
+    array = values(y, n_rows, estimator)
+    if array.dtype.kind in "Mm":
+        raise ValueError(f"y has dates or times ({array.dtype}); convert them to numbers, such as days")
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y contains complex numbers.")
+    if array.dtype.kind in "USbO":
+        wrong = next((value for value in array.tolist() if isinstance(value, (str, bytes, bool))), None)
+        if wrong is not None:
+            advice = "convert y to numbers" if _is_number(wrong) else _classes_advice(estimator)
+            raise ValueError(f"y contains {wrong!r}, which is not a number; {advice}")
+    try:
+        converted: npt.NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"y cannot be converted to numbers: {error}; {_classes_advice(estimator)}") from error
+    if not np.isfinite(converted).all():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    if not is_batch:
+        _check_variation(converted if weights is None else converted[weights > 0], estimator)
+    return converted
+
+
+def _check_variation(y: npt.NDArray[np.float64], estimator: str) -> None:
+    """Reject constant numbers, and warn about two different ones, which may be classes."""
+    if len(y) == 1:
+        raise ValueError("y has 1 sample, but models need at least two different numbers; pass more rows")
+    low, high = y.min(), y.max()
+    if low == high:
+        raise ValueError(
+            f"y is constant: it is {low:g} in all {len(y)} rows, so models cannot learn anything; pass a y that varies"
+        )
+    if ((y == low) | (y == high)).all():
+        warnings.warn(
+            f"y has only two different numbers, {low:g} and {high:g}, and is predicted as a number; if they are"
+            f" classes, {_classes_advice(estimator)}",
+            FairFrontWarning,
+            stacklevel=6,
+        )
+
+
+def _is_number(value: str | bytes | bool) -> bool:
+    """Whether a string is written like a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return not isinstance(value, bool)
+
+
+def _numbers_advice(estimator: str) -> str:
+    """How to predict numbers instead of classes."""
+    other = estimator.replace("Classifier", "Regressor")
+    return f"use {other}" if other != estimator else "to predict numbers, pass numeric=True"
+
+
+def _classes_advice(estimator: str) -> str:
+    """How to predict classes instead of numbers."""
+    other = estimator.replace("Regressor", "Classifier")
+    return f"use {other}" if other != estimator else "to predict classes, remove numeric"
+
+
+def coded(
+    y: Any,
+    weights: npt.NDArray[np.float64] | None,
+    estimator: str,
+    n_rows: int,
+    pos_label: Any,
+    known: tuple[npt.NDArray[Any], Any] | None,
+) -> tuple[npt.NDArray[Any], Any, npt.NDArray[np.int64], list[str]]:
+    """The classes, the favorable one, the code of each row and the classes as strings, the favorable one last."""
+    target = labels(y, n_rows, estimator)
+    if known is None:
+        found = classes(target if weights is None else target[weights > 0], estimator)
+        favorable = positive(found, pos_label)
+    else:
+        found, favorable = known
+    negative = found[0] if favorable == found[1] else found[1]
+    if weights is not None and known is None:
+        # Rows of weight 0 may have other labels.
+        target = np.where(weights > 0, target, negative)
+    return found, favorable, codes(target, negative, favorable), list(texts(negative, favorable))
+
+
+def classes(y: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
     """The two classes in sorted order."""
     try:
         found = np.unique(y)
     except TypeError as error:
         raise TypeError("y mixes values of different types; convert all of them to strings or numbers") from error
-    return check_classes(found)
+    return check_classes(found, estimator)
 
 
-def check_classes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def check_classes(found: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
     """Reject any other number of classes than two."""
     if len(found) > 2:
+        advice = f" If y is a number, {_numbers_advice(estimator)}." if found.dtype.kind in "iuf" else ""
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: y has "
-            f"{len(found)} classes."
+            f"{len(found)} classes.{advice}"
         )
     if len(found) < 2:
         raise ValueError(

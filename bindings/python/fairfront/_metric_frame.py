@@ -109,6 +109,12 @@ def _rows_by_key(features: list[_Feature], drawn: NDArray[np.int64] | None = Non
     return dict(zip(keys, np.split(rows, cuts), strict=True))
 
 
+def rows_of_groups(sensitive_features: Any, n_rows: int) -> list[NDArray[np.int64]]:
+    """The rows of each combination of groups that has rows."""
+    features = _features(sensitive_features, "sensitive_features", "sensitive_feature_", n_rows)
+    return [rows for rows in _rows_by_key(features).values() if len(rows)]
+
+
 class _Metric:
     """A function of labels, predictions and parameters that have one value per row."""
 

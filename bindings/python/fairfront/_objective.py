@@ -20,7 +20,7 @@ class Objective:
     """A smooth function of sample means, f = h(E[s(score, row)]), written in Python.
 
     Use it together with built-in objectives, in a :class:`fairfront.Problem` or in
-    ``FairFrontClassifier(objectives=[...])``. E is the weighted mean over rows.
+    ``objectives=[...]`` of an estimator. E is the weighted mean over rows.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Objective:
         shape ``(n_means, n_rows, n_models)``, or the shape of ``scores`` if ``n_means`` is 1. ``rows`` is a
         :class:`fairfront.Rows`: ``rows.labels`` are -1 or 1, ``rows.weights`` are the weights, and
         ``rows.groups("sex")`` are the groups (positions in ``rows.group_names("sex")``, -1 if unknown). fairfront
-        applies the weights.
+        applies the weights. If the target is a number, labels and scores are in standard deviations from its mean.
     outer : callable, default=None
         The function h: ``outer(means)`` returns its value and its derivative with respect to the means, of shape
         ``(n_means,)``. By default, the objective is the mean itself; such an objective can be the loss, which is the
@@ -43,7 +43,7 @@ class Objective:
         The sensitive attribute whose groups the objective compares. Rows without a known group are then ignored, and
         mini-batches contain rows of all groups.
     label : {-1, 1}, default=None
-        The label of the rows to use; the others are ignored. Needs ``attribute``.
+        The label of the rows to use; the others are ignored. Needs ``attribute``, and a target with two classes.
     penalty : float, default=0.0
         The factor λ of the penalty (λ/2)‖c‖², which is added. c are the coefficients without the intercept.
 

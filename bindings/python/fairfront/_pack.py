@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairfront import _columns
-from fairfront._dataset import Policy, column_roles, spellings
+from fairfront._dataset import Policy, check_numeric, column_roles, spellings
 from fairfront._fairfront import Packer, pack_files
 from fairfront._progress import seed, threads
 
@@ -20,6 +20,7 @@ def pack(
     *,
     sensitive_features: str | Iterable[str] | None = None,
     sample_weight: str | None = None,
+    numeric: bool = False,
     pos_label: Any = None,
     validation_fraction: float = 0.0,
     holdout_fraction: float = 0.0,
@@ -34,8 +35,9 @@ def pack(
 ) -> dict[str, Any]:
     """Write the encoded rows of a table to a block file, for fits on tables larger than memory.
 
-    ``FairFrontClassifier().fit(out)`` reads the file, with the same results as a fit on the table. So do the
-    classifiers of ``fairfront.ray`` and ``fairfront.dask``, and the command ``fairfront fit``.
+    ``FairFrontClassifier().fit(out)``, or ``FairFrontRegressor().fit(out)`` for numbers, reads the file, with the same
+    results as a fit on the table. So do the estimators of ``fairfront.ray`` and ``fairfront.dask``, and the command
+    ``fairfront fit``.
 
     Parameters
     ----------
@@ -50,6 +52,8 @@ def pack(
         The names of the sensitive columns; ``"sex:race"`` combines two of them.
     sample_weight : str, default=None
         The name of the column of weights.
+    numeric : bool, default=False
+        Whether the target is a number, for :class:`fairfront.FairFrontRegressor`.
     pos_label : label, default=None
         The favorable class. By default, the last one in sorted order.
     validation_fraction : float, default=0.0
@@ -97,7 +101,7 @@ def pack(
     >>> summary["rows"]
     {'train': 6, 'validation': 0, 'test': 0}
     """
-    from fairfront._classifier import FairFrontWarning
+    from fairfront._base import FairFrontWarning
 
     policy = Policy(
         validation_fraction,
@@ -109,10 +113,17 @@ def pack(
         pool_groups,
         seed(random_state),
     )
+    check_numeric(numeric, pos_label)
     target, names, weight = column_roles(y, sensitive_features, sample_weight)
     path = os.fspath(out)
     work = os.fspath(work_dir) if work_dir is not None else os.path.dirname(path) or "."
-    roles = {"target": target, "sensitive": names, "weight": weight, "settings": policy.settings()}
+    roles = {
+        "target": target,
+        "numeric": bool(numeric),
+        "sensitive": names,
+        "weight": weight,
+        "settings": policy.settings(),
+    }
     n_threads = threads(n_jobs)
     if _columns.is_path(X):
         # Booleans have two spellings.

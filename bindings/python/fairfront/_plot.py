@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from fairfront._classifier import FairFrontClassifier
+    from fairfront._front_estimator import FrontEstimator
 
 
-def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any) -> Any:
+def plot_front(front: FrontEstimator[Any], x: str | None, y: str | None, ax: Any) -> Any:
     """Draw two columns of a front, the model in use and the unmitigated one."""
     try:
         import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any
     table = front.front_
     for name in (x, y):
         if name not in table:
-            raise ValueError(f"front_ has no column {name!r}; choose one of clf.front_.columns")
+            raise ValueError(f"front_ has no column {name!r}; choose one of front_.columns")
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     ax.scatter(table[x], table[y], s=14, label="front")
@@ -36,11 +36,15 @@ def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any
     return ax
 
 
-def _usual(front: FairFrontClassifier, at: int) -> str:
+def _usual(front: FrontEstimator[Any], at: int) -> str:
     """The column of a value that the front compares, on validation rows if there are any."""
     run = front._run
     # The front minimizes 1 - accuracy; the plot shows the accuracy.
     measures = ["accuracy" if name == "1 - accuracy" else name for name in run.measures]
+    if run.is_number and not measures:
+        # Measures are in the unit of y, and objectives are not.
+        known = [objective.get("measure") for objective in front.run_info_["meaning"]["objectives"]]
+        measures = known if all(known) else []
     names = measures or run.objectives
     at = min(at, len(names) - 1)
     columns = run.columns()

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Looks:
     """The classes and columns of the training rows, which rows to be scored must match."""
 
-    classes: npt.NDArray[Any]
+    #: The array of the classes and the favorable one; ``None`` if the target is a number.
+    classes: Any
     positive: Any
     n_features: int
     #: The names of the columns, if X has names.
@@ -33,7 +34,7 @@ class Looks:
     can_be_exported: ClassVar[bool] = True
 
     @classmethod
-    def of_run(cls, run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
+    def of_run(cls, run: Run, classes: Any, positive: Any) -> Looks:
         """The columns that the models of a run use, found by name."""
         columns = [name for name, _ in run.inputs]
         return cls(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
@@ -42,6 +43,8 @@ class Looks:
     def of_files(cls, dataset: Dataset, run: Run) -> Looks:
         """The same, with the classes of the files, which are strings."""
         positive = dataset.positive
+        if positive is None:
+            return cls.of_run(run, None, None)
         others = [value for value in dataset.target_values if value != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
         return cls.of_run(run, np.sort(np.asarray([negative, positive])), positive)
@@ -77,13 +80,13 @@ class Looks:
             )
 
 
-class Decides:
-    """Decisions, scores and probabilities of one model of a front."""
+class Scores:
+    """Scores of one model of a front."""
 
-    classes_: npt.NDArray[Any]
+    #: Whether predictions are numbers, and the estimator for other targets.
+    _PREDICTS_NUMBERS: ClassVar[bool]
+    _OTHER: ClassVar[str]
     n_features_in_: int
-    #: The favorable class.
-    pos_label_: Any
     #: The run, the id of the model in use, and the classes and columns of the training rows.
     _run: Run
     _model_id: int | None
@@ -109,9 +112,8 @@ class Decides:
         return self._model_id
 
     def _become(self, looks: Looks) -> None:
-        """Store the classes and columns of the training rows."""
+        """Store the columns of the training rows."""
         self._looks = looks
-        self.classes_, self.pos_label_ = looks.classes, looks.positive
         self.n_features_in_ = looks.n_features
         if looks.names is not None:
             self.feature_names_in_ = looks.names
@@ -123,13 +125,50 @@ class Decides:
         raise NotImplementedError
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """The scores of the positive class."""
+        """The scores of the positive class, or predicted numbers."""
         model_id = self._in_use()
         if self._looks.reads_files and _columns.is_path(X):
             return self._run.scores_of_files(_columns.paths(X), model_id, threads(self._jobs()))
         features = self._looks.features(X, type(self).__name__)
         self._looks.align(features, type(self).__name__)
         return self._run.scores(features.columns, model_id, threads(self._jobs()))
+
+
+class PredictsNumbers(Scores):
+    """Predicted numbers of one model of a front."""
+
+    _PREDICTS_NUMBERS = True
+    _OTHER = "FairFrontClassifier"
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict the numbers of rows, in the unit of y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame, Arrow table, or path
+            The rows to predict, of shape (n_samples, n_features).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One number per row.
+        """
+        return self._scores(X)
+
+
+class Decides(Scores):
+    """Decisions, scores and probabilities of one model of a front."""
+
+    _PREDICTS_NUMBERS = False
+    _OTHER = "FairFrontRegressor"
+    classes_: npt.NDArray[Any]
+    #: The favorable class.
+    pos_label_: Any
+
+    def _become(self, looks: Looks) -> None:
+        """Store the classes and columns of the training rows."""
+        super()._become(looks)
+        self.classes_, self.pos_label_ = looks.classes, looks.positive
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Compute the scores of rows.

@@ -7,7 +7,9 @@ import itertools
 import os
 from typing import Any
 
-from fairfront._cluster import ClusterClassifier, signature_of
+from fairfront._classifier import FairFrontClassifier as _Classifier
+from fairfront._cluster import ClusterEstimator, with_parameters
+from fairfront._regressor import FairFrontRegressor as _Regressor
 from fairfront._workers import Cluster, Lost, Worker
 
 try:
@@ -17,7 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("fairfront.dask needs Dask, which is not installed; install fairfront[dask]") from error
 
-__all__ = ["DaskCluster", "FairFrontClassifier"]
+__all__ = ["DaskCluster", "FairFrontClassifier", "FairFrontRegressor"]
 
 #: Seconds between two checks whether a worker still exists.
 _LOOK = 0.5
@@ -127,27 +129,8 @@ class DaskCluster(Cluster):
             self._client.close()
 
 
-class FairFrontClassifier(ClusterClassifier):
-    """A front of fair classifiers, computed by the workers of a Dask cluster.
-
-    It has the parameters, methods and attributes of :class:`fairfront.FairFrontClassifier`, and its results have the
-    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``dask.dataframe.DataFrame`` or from
-    files, and ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
-
-    Parameters
-    ----------
-    num_workers : int, default=2
-        The number of shares of the rows; a worker of Dask may hold several.
-    address : str, default=None
-        The address of the scheduler. By default, the client of this process, or a new cluster on this machine.
-    threads_per_worker : int, default=1
-        The number of threads of each worker.
-    work_dir : str, default=None
-        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
-        folder for temporary files.
-    **parameters : object
-        The parameters of :class:`fairfront.FairFrontClassifier`.
-    """
+class _DaskEstimator(ClusterEstimator):
+    """The common part of the estimators."""
 
     def __init__(
         self,
@@ -174,4 +157,49 @@ class FairFrontClassifier(ClusterClassifier):
         return None
 
 
-FairFrontClassifier.__init__.__signature__ = signature_of(FairFrontClassifier)  # type: ignore[attr-defined]
+@with_parameters
+class FairFrontClassifier(_DaskEstimator, _Classifier):
+    """A front of fair classifiers, computed by the workers of a Dask cluster.
+
+    It has the parameters, methods and attributes of :class:`fairfront.FairFrontClassifier`, and its results have the
+    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``dask.dataframe.DataFrame`` or from
+    files, and ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
+
+    Parameters
+    ----------
+    num_workers : int, default=2
+        The number of shares of the rows; a worker of Dask may hold several.
+    address : str, default=None
+        The address of the scheduler. By default, the client of this process, or a new cluster on this machine.
+    threads_per_worker : int, default=1
+        The number of threads of each worker.
+    work_dir : str, default=None
+        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
+        folder for temporary files.
+    **parameters : object
+        The parameters of :class:`fairfront.FairFrontClassifier`.
+    """
+
+
+@with_parameters
+class FairFrontRegressor(_DaskEstimator, _Regressor):
+    """A front of models that predict numbers, computed by the workers of a Dask cluster.
+
+    It has the parameters, methods and attributes of :class:`fairfront.FairFrontRegressor`, and its results have the
+    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``dask.dataframe.DataFrame`` or from
+    files, and ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
+
+    Parameters
+    ----------
+    num_workers : int, default=2
+        The number of shares of the rows; a worker of Dask may hold several.
+    address : str, default=None
+        The address of the scheduler. By default, the client of this process, or a new cluster on this machine.
+    threads_per_worker : int, default=1
+        The number of threads of each worker.
+    work_dir : str, default=None
+        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
+        folder for temporary files.
+    **parameters : object
+        The parameters of :class:`fairfront.FairFrontRegressor`.
+    """

@@ -2,7 +2,9 @@
 
 The module has rates (:func:`selection_rate`, :func:`true_positive_rate`, …), differences and ratios between groups
 (:func:`demographic_parity_difference`, :func:`equalized_odds_ratio`, …), and :class:`MetricFrame`, which evaluates any
-metric for each group, including those of scikit-learn, with intervals.
+metric for each group, including those of scikit-learn, with intervals. For predicted numbers, it has scikit-learn's
+errors (:func:`mean_absolute_error`, :func:`r2_score`, …) and the differences between groups in means
+(:func:`mean_difference`) and in distributions (:func:`distribution_difference`).
 
 Examples
 --------
@@ -16,7 +18,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from fairfront._metric_frame import Method, MetricFrame
+import numpy as np
+
+from fairfront._metric_frame import Method, MetricFrame, rows_of_groups
+from fairfront._numbers import (
+    largest_distance,
+    mean_absolute_error,
+    mean_pinball_loss,
+    mean_residual,
+    mean_squared_error,
+    r2_score,
+    root_mean_squared_error,
+)
 from fairfront._rates import (
     count,
     false_negative_rate,
@@ -35,13 +48,21 @@ __all__ = [
     "count",
     "demographic_parity_difference",
     "demographic_parity_ratio",
+    "distribution_difference",
     "equal_opportunity_difference",
     "equal_opportunity_ratio",
     "equalized_odds_difference",
     "equalized_odds_ratio",
     "false_negative_rate",
     "false_positive_rate",
+    "mean_absolute_error",
+    "mean_difference",
+    "mean_pinball_loss",
     "mean_prediction",
+    "mean_residual",
+    "mean_squared_error",
+    "r2_score",
+    "root_mean_squared_error",
     "selection_rate",
     "true_negative_rate",
     "true_positive_rate",
@@ -234,6 +255,89 @@ def equal_opportunity_ratio(
     """
     metrics: dict[str, Callable[..., float]] = {"tpr": true_positive_rate}
     return _apart(metrics, "ratio", y_true, y_pred, sensitive_features, method, sample_weight)[0]
+
+
+def mean_difference(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    sensitive_features: Any,
+    method: Method = "between_groups",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Compute the largest difference between the mean predictions of groups.
+
+    It is ``max_g m_g - min_g m_g`` for the mean predictions ``m_g`` of the groups. Compared with the mean ``m`` of all
+    rows (``"to_overall"``), it is ``max_g |m_g - m|``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        The true numbers, which are not used.
+    y_pred : array-like of shape (n_rows,)
+        The predicted numbers.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row. Several features make one group per combination of their values.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        Whether to compare groups with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+
+    Returns
+    -------
+    float
+        The difference, in the unit of the predictions; 0 if all groups have the same mean.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import mean_difference
+    >>> mean_difference([0, 0, 0, 0], [10, 20, 30, 50], sensitive_features=["a", "a", "b", "b"])
+    25.0
+    """
+    metrics: dict[str, Callable[..., float]] = {"mean": mean_prediction}
+    return _apart(metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight)[0]
+
+
+def distribution_difference(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    sensitive_features: Any,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Compute the largest distance between the distributions of the predictions of two groups.
+
+    It is the Kolmogorov-Smirnov statistic: the largest difference between the shares of two groups with a prediction of
+    at most t, over all pairs of groups and all t. The columns ``distribution_difference`` of ``front_`` use 32
+    quantiles of y in the training rows as t, so they are at most as large.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        The true numbers, which are not used.
+    y_pred : array-like of shape (n_rows,)
+        The predicted numbers.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row. Several features make one group per combination of their values.
+    thresholds : array-like, default=None
+        The values of t. By default, all predictions.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weight of each row. By default, all weights are 1.
+
+    Returns
+    -------
+    float
+        The distance, from 0 to 1; 0 if all groups have the same distribution.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import distribution_difference
+    >>> distribution_difference([0, 0, 0, 0], [1, 2, 2, 3], sensitive_features=["a", "a", "b", "b"])
+    0.5
+    """
+    rows = rows_of_groups(sensitive_features, len(np.asarray(y_pred)))
+    return largest_distance(y_true, y_pred, sample_weight, rows, thresholds)
 
 
 def _mean_of(both: list[float]) -> float:

@@ -9,8 +9,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from fairfront._classifier import FairFrontWarning
-from fairfront._cluster import ClusterClassifier, signature_of
+from fairfront._base import FairFrontWarning
+from fairfront._classifier import FairFrontClassifier as _Classifier
+from fairfront._cluster import ClusterEstimator, with_parameters
+from fairfront._regressor import FairFrontRegressor as _Regressor
 from fairfront._workers import Cluster, Lost, Worker
 
 try:
@@ -19,7 +21,7 @@ try:
 except ImportError as error:
     raise ImportError("fairfront.ray needs Ray, which is not installed; install fairfront[ray]") from error
 
-__all__ = ["FairFrontClassifier", "RayCluster"]
+__all__ = ["FairFrontClassifier", "FairFrontRegressor", "RayCluster"]
 
 #: Larger requests are stored once per machine instead of being sent to each actor.
 _SHARED_BYTES = 100_000
@@ -94,28 +96,8 @@ class RayCluster(Cluster):
             _ray.kill(worker)
 
 
-class FairFrontClassifier(ClusterClassifier):
-    """A front of fair classifiers, computed by the workers of a Ray cluster.
-
-    It has the parameters, methods and attributes of :class:`fairfront.FairFrontClassifier`, and its results have the
-    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``ray.data.Dataset`` or from files, and
-    ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
-
-    Parameters
-    ----------
-    num_workers : int, default=2
-        The number of actors that hold the rows.
-    address : str, default=None
-        The address of the cluster, as in ``ray.init``. By default, the cluster that the process is connected to, or a
-        new one on this machine.
-    cpus_per_worker : int, default=1
-        The number of CPUs, and threads, of each actor.
-    work_dir : str, default=None
-        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
-        folder for temporary files.
-    **parameters : object
-        The parameters of :class:`fairfront.FairFrontClassifier`.
-    """
+class _RayEstimator(ClusterEstimator):
+    """The common part of the estimators."""
 
     def __init__(
         self,
@@ -152,4 +134,51 @@ def _batches(X: Any) -> Iterator[Any]:
         options.preserve_order = was
 
 
-FairFrontClassifier.__init__.__signature__ = signature_of(FairFrontClassifier)  # type: ignore[attr-defined]
+@with_parameters
+class FairFrontClassifier(_RayEstimator, _Classifier):
+    """A front of fair classifiers, computed by the workers of a Ray cluster.
+
+    It has the parameters, methods and attributes of :class:`fairfront.FairFrontClassifier`, and its results have the
+    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``ray.data.Dataset`` or from files, and
+    ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
+
+    Parameters
+    ----------
+    num_workers : int, default=2
+        The number of actors that hold the rows.
+    address : str, default=None
+        The address of the cluster, as in ``ray.init``. By default, the cluster that the process is connected to, or a
+        new one on this machine.
+    cpus_per_worker : int, default=1
+        The number of CPUs, and threads, of each actor.
+    work_dir : str, default=None
+        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
+        folder for temporary files.
+    **parameters : object
+        The parameters of :class:`fairfront.FairFrontClassifier`.
+    """
+
+
+@with_parameters
+class FairFrontRegressor(_RayEstimator, _Regressor):
+    """A front of models that predict numbers, computed by the workers of a Ray cluster.
+
+    It has the parameters, methods and attributes of :class:`fairfront.FairFrontRegressor`, and its results have the
+    same bytes for any number of workers. Only ``fit`` differs: rows come from a ``ray.data.Dataset`` or from files, and
+    ``y``, ``sensitive_features`` and ``sample_weight`` name columns.
+
+    Parameters
+    ----------
+    num_workers : int, default=2
+        The number of actors that hold the rows.
+    address : str, default=None
+        The address of the cluster, as in ``ray.init``. By default, the cluster that the process is connected to, or a
+        new one on this machine.
+    cpus_per_worker : int, default=1
+        The number of CPUs, and threads, of each actor.
+    work_dir : str, default=None
+        The folder for the block file of the driver, from which rows of lost workers are loaded again. By default, the
+        folder for temporary files.
+    **parameters : object
+        The parameters of :class:`fairfront.FairFrontRegressor`.
+    """

@@ -68,13 +68,11 @@ impl PyDataset {
         }
     }
 
-    /// Whether the target is a number.
-    pub(crate) fn is_number(&self) -> bool {
-        let target = match &self.rows {
+    fn target(&self) -> Option<&TargetRule> {
+        match &self.rows {
             Rows::Table(prepared) => prepared.target.as_ref(),
             Rows::Blocks { input, .. } => input.facts.target.as_ref(),
-        };
-        target.is_some_and(TargetRule::is_number)
+        }
     }
 
     /// The sensitive attributes.
@@ -154,7 +152,8 @@ pub(crate) struct Parts<'py> {
     source: String,
     features: PyRef<'py, PyColumns>,
     target: Given<'py>,
-    positive: String,
+    /// The favorable class; `None` if the target is a number.
+    positive: Option<String>,
     /// Columns with their names in objectives.
     sensitive: Vec<(Given<'py>, String)>,
     weight: Option<Given<'py>>,
@@ -178,7 +177,8 @@ impl Parts<'_> {
         let warnings = work::outside(py, 1, || Ok(identifier_warnings(&columns)))?;
         let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
-        spec.positive = Some(self.positive);
+        spec.numeric = self.positive.is_none();
+        spec.positive = self.positive;
         columns.push(target);
         let mut names = Vec::new();
         for (given, name) in self.sensitive {
@@ -255,12 +255,14 @@ impl PyDataset {
         })
     }
 
-    /// Reads a data set from files; attributes are written as on the command line.
+    /// Reads a data set from files; attributes are written as on the command line. Without `numeric`, the
+    /// type of the column decides whether the target is a number.
     #[staticmethod]
     fn read(
         py: Python<'_>,
         files: Vec<String>,
         target: String,
+        numeric: bool,
         positive: Option<String>,
         sensitive: Vec<String>,
         weight: Option<String>,
@@ -269,6 +271,7 @@ impl PyDataset {
     ) -> PyResult<Self> {
         let mut spec = settings.spec()?;
         spec.target = Some(target);
+        spec.numeric = numeric;
         spec.positive = positive;
         spec.weight = weight;
         for text in sensitive {
@@ -369,14 +372,22 @@ impl PyDataset {
         attributes.map(|a| (a.name, a.groups)).collect()
     }
 
+    /// Whether the target is a number.
+    #[getter]
+    pub(crate) fn is_number(&self) -> bool {
+        self.target().is_some_and(TargetRule::is_number)
+    }
+
+    /// The name of the target.
+    #[getter]
+    fn target_name(&self) -> Option<&str> {
+        Some(&self.target()?.column)
+    }
+
     /// The favorable value of the target.
     #[getter]
     fn positive(&self) -> Option<&str> {
-        let target = match &self.rows {
-            Rows::Table(prepared) => prepared.target.as_ref(),
-            Rows::Blocks { input, .. } => input.facts.target.as_ref(),
-        };
-        target?.positive()
+        self.target()?.positive()
     }
 
     /// The values of the target.

@@ -127,8 +127,9 @@ pub(crate) fn fit(
 ) -> PyResult<(PyRun, Option<PyErr>)> {
     let attributes = dataset.attribute_rules();
     let names: Vec<String> = attributes.iter().map(|a| a.name.clone()).collect();
-    let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
-    let request = asked.request(dataset.name(), &names, objectives, dataset.is_number())?;
+    let is_number = dataset.is_number();
+    let (objectives, custom) = custom_objectives(&asked.objectives, &attributes, is_number)?;
+    let request = asked.request(dataset.name(), &names, objectives, is_number)?;
     work::watched(py, threads, callback, max_seconds, |watch| {
         let (facts, fitted) = match &dataset.rows {
             Rows::Table(prepared) => {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, Error, LANES, Lanes, LogLoss, Means, Objective, OwnStatistics, Rows, StandIn,
-    Statistics, TILE_ROWS, UNKNOWN_GROUP,
+    Attribute, Error, LANES, Lanes, LogLoss, Means, Objective, OwnStatistics, Residual,
+    ResidualLoss, Rows, StandIn, Statistics, TILE_ROWS, UNKNOWN_GROUP,
 };
 use fairfront_data::near_names;
 use numpy::PyArray1;
@@ -21,7 +21,8 @@ use crate::array::{matrix, returned};
 /// Attributes
 /// ----------
 /// labels : ndarray of shape (n_rows,)
-///     The labels, -1 or 1.
+///     The labels, -1 or 1. For targets that are numbers, the distances of y from its mean in standard
+///     deviations; scores have the same unit.
 /// weights : ndarray of shape (n_rows,)
 ///     The weights of the rows.
 #[pyclass(name = "Rows", module = "fairfront._fairfront", frozen)]
@@ -35,7 +36,7 @@ pub(crate) struct PyRows {
 
 #[pymethods]
 impl PyRows {
-    /// The labels of the rows, -1 or 1.
+    /// The labels of the rows, -1 or 1, or standardized numbers.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.labels)
@@ -118,22 +119,35 @@ pub(crate) struct PyObjective {
     penalty: f64,
     compares: Option<(usize, Option<f64>)>,
     attributes: Arc<[Attribute]>,
+    is_number: bool,
 }
 
 impl PyObjective {
-    /// Reads a `fairfront.Objective`, for rows with these attributes.
-    fn new(objective: &Bound<'_, PyAny>, attributes: &Arc<[Attribute]>) -> PyResult<Self> {
+    /// Reads a `fairfront.Objective`, for rows with these attributes and this kind of target.
+    fn new(
+        objective: &Bound<'_, PyAny>,
+        attributes: &Arc<[Attribute]>,
+        is_number: bool,
+    ) -> PyResult<Self> {
+        let name: String = objective.getattr("name")?.extract()?;
         let attribute: Option<String> = objective.getattr("attribute")?.extract()?;
         let label: Option<f64> = objective.getattr("label")?.extract()?;
+        if let Some(label) = label.filter(|_| is_number) {
+            return Err(PyValueError::new_err(format!(
+                "objective {name:?}: label={label} selects rows of a class, but the target is a number; \
+                 remove label"
+            )));
+        }
         let index = attribute.map(|name| position(&name, attributes));
         Ok(Self {
-            name: objective.getattr("name")?.extract()?,
+            name,
             statistics: objective.getattr("statistics")?.unbind(),
             outer: objective.getattr("outer")?.extract()?,
             n_means: objective.getattr("n_means")?.extract()?,
             penalty: objective.getattr("penalty")?.extract()?,
             compares: index.transpose()?.map(|index| (index, label)),
             attributes: Arc::clone(attributes),
+            is_number,
         })
     }
 
@@ -271,9 +285,12 @@ impl Objective for PyObjective {
 
     fn stand_in(&self) -> Option<StandIn> {
         // For any loss of a classifier, the model that separates the classes is a good start, and
-        // its curvature is a good preconditioner.
+        // its curvature is a good preconditioner. For numbers, least squares are.
         self.is_affine().then(|| StandIn {
-            objective: Box::new(LogLoss::default()),
+            objective: match self.is_number {
+                true => Box::new(ResidualLoss::new(Residual::Squared)),
+                false => Box::new(LogLoss::default()),
+            },
             shift: 0.0,
         })
     }
@@ -337,6 +354,7 @@ pub(crate) enum Given {
 pub(crate) fn given(
     objectives: &[Bound<'_, PyAny>],
     attributes: &[Attribute],
+    is_number: bool,
 ) -> PyResult<Vec<Given>> {
     let attributes: Arc<[Attribute]> = attributes.into();
     let read = |objective: &Bound<'_, PyAny>| {
@@ -350,7 +368,8 @@ pub(crate) fn given(
                  fairfront.Objective"
             )));
         }
-        Ok(Given::Custom(PyObjective::new(objective, &attributes)?))
+        let objective = PyObjective::new(objective, &attributes, is_number)?;
+        Ok(Given::Custom(objective))
     };
     objectives.iter().map(read).collect()
 }
@@ -362,9 +381,10 @@ type Named = (Vec<String>, Vec<Arc<dyn Objective>>);
 pub(crate) fn custom_objectives(
     objectives: &[Bound<'_, PyAny>],
     attributes: &[Attribute],
+    is_number: bool,
 ) -> PyResult<Named> {
     let (mut names, mut custom) = (Vec::new(), Vec::new());
-    for given in given(objectives, attributes)? {
+    for given in given(objectives, attributes, is_number)? {
         match given {
             Given::Text(text) => names.push(text),
             Given::Custom(objective) => {

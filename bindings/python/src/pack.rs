@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fairfront_core::counted;
 use fairfront_data::{
-    Column, Error as DataError, Input, MISSING, PackSummary, Packer, Part, ReadOptions, Spec,
-    Table, Values, grammar, named_counts, pack_files_checked,
+    Column, ColumnType, Error as DataError, Input, MISSING, PackSummary, Packer, Part, ReadOptions,
+    Spec, Table, Values, grammar, named_counts, pack_files_checked,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,6 +23,7 @@ use crate::work;
 #[pyo3(from_item_all)]
 pub(crate) struct Roles {
     target: String,
+    numeric: bool,
     positive: Option<String>,
     /// Attributes as on the command line.
     sensitive: Vec<String>,
@@ -34,6 +35,12 @@ impl Roles {
     fn spec(&self) -> Result<Spec, Failure> {
         let mut spec = self.settings.spec()?;
         spec.target = Some(self.target.clone());
+        spec.numeric = self.numeric;
+        if !self.numeric && self.positive.is_none() {
+            // In files, the type of the column would decide whether the target is a number.
+            let categorical = ColumnType::Categorical;
+            spec.types.insert(self.target.clone(), categorical);
+        }
         spec.positive.clone_from(&self.positive);
         spec.weight.clone_from(&self.weight);
         for text in &self.sensitive {
@@ -136,7 +143,8 @@ impl PyPacker {
         };
         let name = &column.name;
         let by_category = self.spec.sensitive.iter().flatten();
-        let mut by_category = by_category.chain(&self.spec.target);
+        let labels = self.spec.target.as_ref().filter(|_| !self.spec.numeric);
+        let mut by_category = by_category.chain(labels);
         if by_category.any(|c| c == name) && column.date.is_none() {
             // As in files: whole numbers have no decimal point.
             let text = |value: f64| (!value.is_nan()).then(|| value.to_string());

@@ -23,13 +23,9 @@ pub(crate) fn plan_estimators<'py>(
     let prepared = dataset.table("your own estimator")?;
     let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
     let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
-    let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
-    let request = asked.request(
-        &prepared.table.name,
-        &names,
-        objectives,
-        dataset.is_number(),
-    )?;
+    let is_number = dataset.is_number();
+    let (objectives, custom) = custom_objectives(&asked.objectives, &attributes, is_number)?;
+    let request = asked.request(&prepared.table.name, &names, objectives, is_number)?;
     let EstimatorPlan {
         rows,
         folds,

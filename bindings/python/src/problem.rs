@@ -283,7 +283,7 @@ impl PyProblem {
         let train = encoded.part(Part::Train);
         let schema = train.schema();
         let objectives: Vec<_> = objectives.iter().collect();
-        let made = given(&objectives, &schema.attributes)?
+        let made = given(&objectives, &schema.attributes, !schema.target.is_binary())?
             .into_iter()
             .map(|given| match given {
                 Given::Text(text) => {

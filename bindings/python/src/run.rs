@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairfront_data::{Diagnostic, Severity, Table};
+use fairfront_core::Unit;
+use fairfront_data::{Diagnostic, Severity, Table, TargetRule};
 use fairfront_model::{ExportFormat, ModelCertificate, ModelId, score_file, score_table};
 use fairfront_run::{
     Certificate, Choice as Chosen, Demand, FrontColumns, Requirement, Rule, Run, Selection, Term,
@@ -28,6 +29,12 @@ pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<(bool, String)> {
         (warns, diagnostic.message.render(&Keywords))
     };
     diagnostics.iter().map(rendered).collect()
+}
+
+/// Whether a column is for users. Those for plots of distributions, such as `distribution.01(sex=f)`, are only
+/// in run folders.
+fn is_shown(column: &str) -> bool {
+    !column.starts_with("distribution.")
 }
 
 /// A front with its measures, settings and encoding.
@@ -74,6 +81,22 @@ impl PyRun {
             None => &self.run.info.unmitigated.params,
             Some(id) => &self.run.front.params[self.id(id)?.index()],
         })
+    }
+
+    /// The unit of the target; `None` if it is not a number.
+    fn target_unit(&self) -> Option<&Unit> {
+        let target = self.run.encoding.target.as_ref();
+        target.and_then(TargetRule::unit)
+    }
+
+    /// The predictions of a number that scores stand for; other scores stay as they are.
+    fn in_unit(&self, mut scores: Vec<f64>) -> Vec<f64> {
+        if let Some(unit) = self.target_unit() {
+            scores
+                .iter_mut()
+                .for_each(|score| *score = unit.number(*score));
+        }
+        scores
     }
 }
 
@@ -146,7 +169,8 @@ impl PyRun {
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         let front = &self.run.front;
-        for (name, values) in front.names.iter().zip(&front.columns) {
+        let named = front.names.iter().zip(&front.columns);
+        for (name, values) in named.filter(|(name, _)| is_shown(name)) {
             let values = values.iter().map(|value| value.unwrap_or(f64::NAN));
             columns.set_item(name, PyArray1::from_iter(py, values))?;
         }
@@ -165,7 +189,8 @@ impl PyRun {
     /// The same values for the unmitigated model.
     fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
-        for (name, value) in &self.run.info.unmitigated.values.0 {
+        let values = self.run.info.unmitigated.values.0.iter();
+        for (name, value) in values.filter(|(name, _)| is_shown(name)) {
             columns.set_item(name, value.unwrap_or(f64::NAN))?;
         }
         Ok(columns)
@@ -186,6 +211,25 @@ impl PyRun {
         let id = model_id.map(|id| self.id(id)).transpose()?;
         let found = self.run.calibration(id);
         Ok((found.slope, found.intercept))
+    }
+
+    /// Whether the target is a number.
+    #[getter]
+    fn is_number(&self) -> bool {
+        self.target_unit().is_some()
+    }
+
+    /// The mean and the standard deviation of a number in the training rows; `None` for other targets.
+    /// Parameters and labels are in standard deviations from the mean.
+    #[getter]
+    fn unit(&self) -> Option<(f64, f64)> {
+        self.target_unit().map(|unit| (unit.center, unit.scale))
+    }
+
+    /// The name of the target.
+    #[getter]
+    fn target_name(&self) -> Option<&str> {
+        Some(&self.run.encoding.target.as_ref()?.column)
     }
 
     #[getter]
@@ -272,7 +316,7 @@ impl PyRun {
         Ok(chosen()?)
     }
 
-    /// Computes the scores of rows for one model.
+    /// Computes the scores of rows for one model; for a number, its predictions.
     fn scores<'py>(
         &self,
         py: Python<'py>,
@@ -285,10 +329,10 @@ impl PyRun {
         let scores = work::outside(py, threads, || {
             Ok(score_table(&self.run.encoding, params, &table)?)
         })?;
-        Ok(scores.into_pyarray(py))
+        Ok(self.in_unit(scores).into_pyarray(py))
     }
 
-    /// Computes the scores of the rows of files for one model.
+    /// Computes the scores of the rows of files for one model; for a number, its predictions.
     fn scores_of_files<'py>(
         &self,
         py: Python<'py>,
@@ -305,7 +349,7 @@ impl PyRun {
             }
             Ok(scores)
         })?;
-        Ok(scores.into_pyarray(py))
+        Ok(self.in_unit(scores).into_pyarray(py))
     }
 
     /// The model file of a model; `name` is the origin that it records.

@@ -17,7 +17,7 @@ impl Wording for Keywords {
             ("pos_label", _, Some(_)) => return None,
             ("objectives", _, Some(value)) => format!("{value} in objectives"),
             ("validation_fraction", _, Some(_)) => return held_out(setting.value()?),
-            (name @ ("force" | "polish"), [], None) => format!("{name}=True"),
+            (name @ ("force" | "numeric" | "polish"), [], None) => format!("{name}=True"),
             (name, [], None) => name.to_owned(),
             (name, [], Some(value)) => format!("{name}={value}"),
             ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
@@ -51,9 +51,9 @@ fn parameter(name: Name) -> Option<&'static str> {
         "target" => "y",
         "weight" => "sample_weight",
         same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
-        | "min_group" | "missing" | "missing_sensitive" | "penalty" | "polish"
-        | "pool_groups" | "pool_rare" | "preset" | "require" | "reservoir" | "solver"
-        | "weights" | "window") => same,
+        | "min_group" | "missing" | "missing_sensitive" | "numeric" | "penalty"
+        | "polish" | "pool_groups" | "pool_rare" | "preset" | "require" | "reservoir"
+        | "solver" | "weights" | "window") => same,
         _ => return None,
     })
 }

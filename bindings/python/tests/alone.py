@@ -16,7 +16,7 @@ start = time.perf_counter()
 import fairfront  # noqa: E402
 
 print(f"import fairfront on top of numpy: {1000 * (time.perf_counter() - start):.1f} ms")
-from fairfront import FairClassifier, FairFrontClassifier  # noqa: E402
+from fairfront import FairClassifier, FairFrontClassifier, FairFrontRegressor, FairRegressor  # noqa: E402
 
 warnings.simplefilter("error")
 rng = np.random.default_rng(0)
@@ -46,6 +46,13 @@ except ImportError as error:
 stream = FairFrontClassifier(n_models=10)
 stream.partial_fit(X[:1000], y[:1000], sensitive_features={"sex": sex[:1000]})
 stream.partial_fit(X[1000:], y[1000:], sensitive_features={"sex": sex[1000:]})
+number = 3 * X[:, 0] + rng.normal(size=2000)
+reg = FairFrontRegressor(n_models=15, require="mean_difference(sex) <= 1", confidence=None)
+reg.fit(X, number, sensitive_features={"sex": sex})
+assert abs(reg.score(X, number) - reg.front_["train.r2"][reg.selected_ - 1]) < 1e-9
+assert abs(reg.score(X, number) - fairfront.metrics.r2_score(number, reg.predict(X))) < 1e-12
+assert len(FairRegressor(reg, knee=True).fit(X, number, sensitive_features={"sex": sex}).predict(X)) == 2000
+assert (pickle.loads(pickle.dumps(reg)).predict(X) == reg.predict(X)).all()
 version = subprocess.run([f"{sys.prefix}/bin/fairfront", "--version"], capture_output=True, text=True)
 assert version.stdout == f"fairfront {fairfront.__version__}\n", version
 print("the package works with only numpy")

@@ -27,3 +27,10 @@ def frame(n=1500, seed=0):
     table["children"] = pd.array(rng.integers(0, 4, size=n), dtype="Int64")
     table["owner"] = rng.random(n) < 0.3
     return table, pd.Series(y, name="approved"), pd.Series(sex, name="sex"), pd.Series(race, name="race")
+
+
+def salaries(n=1500, seed=0):
+    """Simulate features, a number whose mean differs between groups, and two sensitive features."""
+    X, _, sex, race = people(n, seed)
+    noise = np.random.default_rng(seed + 2).normal(size=n)
+    return X, 40 + 6 * X[:, 0] + 2 * X[:, 1] - 3 * X[:, 2] + 4 * noise, sex, race

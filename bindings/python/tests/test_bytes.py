@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from people import frame
 
-from fairfront import FairFrontClassifier
+from fairfront import FairFrontClassifier, FairFrontRegressor
 
 BINARY = os.environ.get("FAIRFRONT_BIN")
 
@@ -72,6 +72,24 @@ def test_front_encoding_and_models_are_the_same_bytes(tmp_path, table, flags, pa
     assert len({(tmp_path / name / "encoding.json").read_bytes() for name in names}) == 1
     runs = [json.loads((tmp_path / name / "run.json").read_text()) for name in names]
     assert len({run["fingerprint"] for run in runs}) == 1
+
+
+def test_numbers_give_the_same_bytes(tmp_path, table):
+    path, X, _, sex = table
+    salary = (10 * X["debt"] + X["children"].astype(float)).rename("salary")
+    X.assign(salary=salary, owner=X["owner"].map({True: "true", False: "false"}), sex=sex).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    flags = ["--target", "salary", "--sensitive", "sex", "--missing", "keep", "--split", "none", "--models", 30]
+    done = command("fit", tmp_path / "rows.csv", *flags, "--quiet", "--out", tmp_path / "command")
+    assert done.returncode == 0, done.stderr
+    reg = FairFrontRegressor(n_models=30)
+    reg.fit(X, salary, sensitive_features=sex).save(tmp_path / "memory")
+    reg.fit(tmp_path / "rows.csv", "salary", sensitive_features="sex").save(tmp_path / "file")
+    names = ["command", "memory", "file"]
+    assert len({front_of(tmp_path / name) for name in names}) == 1
+    assert len({(tmp_path / name / "encoding.json").read_bytes() for name in names}) == 1
+    assert len({json.loads((tmp_path / name / "run.json").read_text())["fingerprint"] for name in names}) == 1
 
 
 def test_adult_gives_the_same_bytes(tmp_path):

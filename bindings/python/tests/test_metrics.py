@@ -80,7 +80,10 @@ def rows(seed, n=None, *, rare=True):
 
 
 def test_names_are_fairlearns():
-    assert set(ours.__all__) <= set(theirs.__all__)
+    # fairlearn takes errors of numbers from scikit-learn, and has no differences between predicted numbers.
+    own = {"mean_difference", "distribution_difference", "mean_residual"}
+    errors = {name for name in ours.__all__ if hasattr(skm, name)}
+    assert set(ours.__all__) - own - errors <= set(theirs.__all__)
     assert set(ours.__all__) >= {"MetricFrame", *RATES, *FAIRNESS}
 
 

@@ -5,11 +5,12 @@ import random
 import threading
 import time
 
+import numpy as np
 import pytest
 from cluster_rows import PARAMS, ROWS, frame, same
 
-from fairfront import FairFrontClassifier, pack
-from fairfront._cluster import ClusterClassifier
+from fairfront import FairFrontClassifier, FairFrontRegressor, pack
+from fairfront._cluster import ClusterEstimator
 from fairfront._dataset import open_block_file
 from fairfront._processes import ProcessCluster
 from fairfront._workers import MOST_LOSSES, Lost, Workers, shares
@@ -198,11 +199,11 @@ def test_a_time_limit_stops_the_fit(path):
     assert time.monotonic() - start < 60
 
 
-class ProcessClassifier(ClusterClassifier):
-    """The classifier on processes."""
+class ProcessEstimator(ClusterEstimator):
+    """The common part of the estimators on processes."""
 
     def __init__(self, objectives=None, *, num_workers=2, work_dir=None):
-        super().__init__(objectives, **PARAMS, **ROWS)
+        super().__init__(objectives, **PARAMS, **self.rows)
         self.num_workers = num_workers
         self.work_dir = work_dir
 
@@ -211,6 +212,30 @@ class ProcessClassifier(ClusterClassifier):
 
     def _batches(self, X):
         return None
+
+
+class ProcessClassifier(ProcessEstimator, FairFrontClassifier):
+    """The classifier on processes."""
+
+    rows = ROWS
+
+
+class ProcessRegressor(ProcessEstimator, FairFrontRegressor):
+    """The regressor on processes."""
+
+    rows = {name: value for name, value in ROWS.items() if name != "pos_label"}
+
+
+def test_the_regressor_has_the_same_bytes(tmp_path):
+    rows = frame(150_000)
+    noise = np.random.default_rng(1).normal(size=len(rows))
+    rows["salary"] = 30 + 5 * rows["income"].fillna(0) - rows["age"] / 10 + noise
+    rows.to_parquet(path := tmp_path / "rows.parquet")
+    expected = FairFrontRegressor(**PARAMS, **ProcessRegressor.rows).fit(path, "salary", sensitive_features="sex")
+    front = ProcessRegressor(work_dir=str(tmp_path)).fit(path, "salary", sensitive_features="sex")
+    assert front._run.parameters().tobytes() == expected._run.parameters().tobytes()
+    assert front.front_.to_numpy().tobytes() == expected.front_.to_numpy().tobytes()
+    assert front.rounds_ > 0
 
 
 def test_the_classifier_packs_and_cleans_up(tmp_path, path, expected):
