@@ -239,7 +239,7 @@ impl Live {
     ) -> Result<Drift, Error> {
         let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?)?;
         let settled = self.state.settled.as_ref();
-        let (base_rate, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
+        let (labels, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
         let used = ready.rows.n_rows();
         let named = |of: &String, name: &String| format!("{of}={name}");
         let (categories, new) = (ready.growth.categories.iter(), ready.growth.groups.iter());
@@ -257,7 +257,7 @@ impl Live {
             },
             new_categories: categories.map(|l| named(&l.column, &l.category)).collect(),
             new_groups: new.map(|g| named(&g.attribute, &g.group)).collect(),
-            base_rate,
+            labels,
             groups,
             front: match fitted {
                 Ok(fitted) => FrontShift::of(settled, fitted)?,
