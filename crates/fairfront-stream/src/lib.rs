@@ -246,6 +246,12 @@ impl Stream {
         settled.encoding.target.as_ref()?.positive()
     }
 
+    /// Whether models predict a number; `None` before the first front.
+    pub fn is_number(&self) -> Option<bool> {
+        let settled = self.live.state.settled.as_ref()?;
+        Some(settled.encoding.target.as_ref()?.is_number())
+    }
+
     /// Rows rejected so far.
     pub fn rejected(&self) -> u64 {
         self.live.rejected()
