@@ -52,7 +52,7 @@ pub struct Model {
     pub provenance: Provenance,
 }
 
-/// What the scores of a model become.
+/// The results that a model computes from its scores.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Results<'a> {
     /// Decisions and probabilities.
@@ -137,7 +137,7 @@ impl Model {
         }
     }
 
-    /// What its scores become.
+    /// The results that it computes from its scores.
     pub(crate) fn results(&self) -> Results<'_> {
         match self.encoding.target.as_ref().and_then(TargetRule::unit) {
             Some(unit) => Results::Numbers(unit),

@@ -70,8 +70,7 @@ impl Shift {
     }
 }
 
-/// A mean in the rows kept before and in the batch, in the unit of the target; `None` if there are no such
-/// rows.
+/// A mean in the rows kept before and in the batch, in the unit of the target; `None` without such rows.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct MeanShift {
     /// In the rows kept before.
