@@ -227,8 +227,8 @@ Export a model as an ONNX graph, SQL, or a table of coefficients
          score; for a number: prediction
   sql    SELECT statement for SQLite, DuckDB and PostgreSQL that adds score, probability and
          decision, or the prediction of a number, to the rows of a table called input
-  table  CSV with one line per coefficient; intercept and threshold come last. For a number,
-         coefficients are in the unit of the target, and there is no threshold
+  table  CSV with one line per coefficient; intercept and threshold come last. Those of a number are
+         in the unit of the target, without a threshold
 
 The exported model itself treats missing values and merged, pooled and unseen categories as in
 training. Strings must not have spaces around them.";
