@@ -20,6 +20,11 @@ SPEC = [
     *("--target", "approved", "--positive", "yes", "--sensitive", "sex"),
     *("--drop", "district", "--missing", "drop", "--batch", str(BATCH), *QUICK),
 ]
+# The same rows with a number as the target; its type is found in the first batch.
+NUMBER_SPEC = [
+    *("--target", "income", "--sensitive", "sex", "--drop", "approved"),
+    *("--drop", "district", "--missing", "drop", "--batch", str(BATCH), *QUICK),
+]
 
 
 def text_of(rows):
@@ -43,6 +48,16 @@ def with_bad_rows(text):
     lines.insert(200, '33,"Female"x,White\n')
     lines.insert(333, "old" + lines[333])
     lines.insert(480, lines[480].rsplit(",", 1)[0] + ",perhaps\n")
+    return "".join(lines)
+
+
+def with_incomes(text, incomes):
+    """Replace the incomes in these lines."""
+    lines = text.splitlines(keepends=True)
+    income = lines[0].split(",").index("income")
+    for at, value in incomes.items():
+        fields = lines[at].split(",")
+        lines[at] = ",".join([*fields[:income], value, *fields[income + 1 :]])
     return "".join(lines)
 
 

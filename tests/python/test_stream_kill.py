@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from streaming import SPEC, changing, contents, start, text_of, with_bad_rows
+from streaming import NUMBER_SPEC, SPEC, changing, contents, start, text_of, with_bad_rows, with_incomes
 
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "10"))
 # Flags for the rows to keep, and whether rows come from files or from standard input.
@@ -24,6 +24,8 @@ CASES = {
     "window-stdin": (["--window", "100"], "stdin"),
     "reservoir-files": (["--reservoir", "120"], "files"),
     "reservoir-stdin": (["--reservoir", "120"], "stdin"),
+    "number-files": (["--window", "310"], "files", NUMBER_SPEC),
+    "number-stdin": ([], "stdin", NUMBER_SPEC),
 }
 
 
@@ -31,7 +33,7 @@ CASES = {
 def inputs(fairfront, tmp_path_factory):
     """Two files, and one file with the rows of both."""
     folder = tmp_path_factory.mktemp("inputs")
-    text = with_bad_rows(text_of(changing(fairfront)))
+    text = with_incomes(with_bad_rows(text_of(changing(fairfront))), {520: "much", 610: "1e60"})
     lines = text.splitlines(keepends=True)
     (folder / "first.csv").write_text("".join(lines[:391]))
     (folder / "second.csv").write_text("".join([lines[0], *lines[391:]]))
@@ -48,9 +50,9 @@ def is_done(process, seconds):
 
 
 class Case:
-    def __init__(self, fairfront, inputs, keep, source):
+    def __init__(self, fairfront, inputs, keep, source, spec=SPEC):
         self.fairfront, self.source, self.inputs = fairfront, source, inputs
-        self.flags = [*SPEC, *keep, "--json", "--flush"]
+        self.flags = [*spec, *keep, "--json", "--flush"]
 
     def start(self, state, skip):
         if self.source == "files":

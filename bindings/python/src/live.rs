@@ -107,6 +107,7 @@ impl PyLive {
             spec,
             request,
             keep: self.keep,
+            objectives_of_number: Vec::new(),
             names,
         };
         let mut live = self.take()?;

@@ -340,8 +340,8 @@ pub(crate) struct PredictArgs {
     /// Input columns to copy to the start of each output row, such as an id
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) keep: Vec<String>,
-    /// Compare decisions with the target, by group; the file must contain the target and the
-    /// sensitive columns
+    /// Compare decisions or predicted numbers with the target, by group; the file must contain the
+    /// target and the sensitive columns
     #[arg(long)]
     pub(crate) audit: bool,
     /// Column of sample weights for the audit

@@ -386,6 +386,18 @@ impl TargetRule {
             .collect())
     }
 
+    /// The first row whose number cannot be used, and the reason. Missing values are not a problem, and
+    /// every value of a binary target can be used.
+    pub fn unusable(&self, table: &Table) -> Result<Option<(usize, String)>, Error> {
+        if !self.is_number() {
+            return Ok(None);
+        }
+        let column = TargetColumn::of(table, &self.column)?;
+        let mut rows = 0..table.n_rows() as u32;
+        let unit = self.unit();
+        Ok(rows.find_map(|row| Some((row as usize, column.problem(row, unit)?))))
+    }
+
     /// The labels of these rows, which must have values: ±1, or numbers in the unit of the table.
     pub(crate) fn labels_of(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, Error> {
         let labels = self.bound(table)?;

@@ -235,6 +235,7 @@ fn live_options() -> LiveOptions {
         request: request(&spec),
         spec,
         keep: Keep::All,
+        objectives_of_number: Vec::new(),
         names: Vec::new(),
     }
 }

@@ -24,6 +24,6 @@ pub use file::{NewFile, write_file};
 pub use model::{Model, Provenance};
 pub use model_id::ModelId;
 pub use predict::{
-    Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
-    Unknown, predict, score_file, score_table,
+    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking,
+    PredictOptions, Predicted, Predictions, Summary, Unknown, predict, score_file, score_table,
 };

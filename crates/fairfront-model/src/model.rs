@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fairfront_core::{Calibration, Message, predictor_of, say, with};
-use fairfront_data::{Encoding, Ordered, Reading};
+use fairfront_core::{Calibration, Message, Unit, predictor_of, say, with};
+use fairfront_data::{Encoding, Ordered, Reading, TargetRule};
 use fairfront_learn::Source;
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +26,18 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Model {
     format: String,
     version: u32,
-    /// A row is selected if its score is at least this.
-    pub threshold: f64,
+    /// A row is selected if its score is at least this; absent if the target is a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
     /// Added to every score.
     pub intercept: f64,
     /// The coefficient of each feature, in the order of the encoding's features. For a network, the
     /// weights of each hidden unit, the weights of its output, and the biases of the hidden units.
     pub coefficients: Ordered<f64>,
-    /// The calibration that turns scores into probabilities; files without it have a slope of 1 and an
-    /// intercept of 0.
-    #[serde(default)]
-    pub calibration: Calibration,
+    /// The calibration that turns scores into probabilities; absent if the target is a number. Other files
+    /// without it have a slope of 1 and an intercept of 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// The encoding of raw columns as features.
     pub encoding: Encoding,
     /// The reading options for files with such rows.
@@ -49,6 +50,19 @@ pub struct Model {
     pub certificate: Option<ModelCertificate>,
     /// The origin of the model.
     pub provenance: Provenance,
+}
+
+/// The results that a model computes from its scores.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Results<'a> {
+    /// Decisions and probabilities.
+    Decisions {
+        /// A row is selected if its score is at least this.
+        threshold: f64,
+        calibration: Calibration,
+    },
+    /// Predictions in this unit.
+    Numbers(&'a Unit),
 }
 
 /// The origin of a model.
@@ -78,8 +92,8 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// Creates a model that decides by the sign of its score, or returns the problem. The model contains
-    /// the learners of the encoding only if it uses them.
+    /// Creates a model that decides by the sign of its score, or predicts a number without calibration. The
+    /// model contains the learners of the encoding only if it uses them. Inconsistent parts are an error.
     pub fn new(
         intercept: f64,
         mut coefficients: Ordered<f64>,
@@ -90,13 +104,14 @@ impl Model {
         provenance: Provenance,
     ) -> Result<Self, String> {
         prune(&mut encoding, &mut coefficients);
+        let is_number = encoding.target.as_ref().is_some_and(TargetRule::is_number);
         let model = Self {
             format: FORMAT.into(),
             version: VERSION,
-            threshold: 0.0,
+            threshold: (!is_number).then_some(0.0),
             intercept,
             coefficients,
-            calibration,
+            calibration: (!is_number).then_some(calibration),
             encoding,
             reading,
             values,
@@ -119,6 +134,17 @@ impl Model {
             None => "linear",
             Some(Source::Trees(_)) => "trees",
             Some(Source::Columns(_)) => "score",
+        }
+    }
+
+    /// The results that it computes from its scores.
+    pub(crate) fn results(&self) -> Results<'_> {
+        match self.encoding.target.as_ref().and_then(TargetRule::unit) {
+            Some(unit) => Results::Numbers(unit),
+            None => Results::Decisions {
+                threshold: self.threshold.unwrap_or_default(),
+                calibration: self.calibration.unwrap_or_default(),
+            },
         }
     }
 
@@ -221,12 +247,26 @@ impl Model {
                 "the model is corrupted: its coefficients do not match its encoding".into(),
             );
         }
+        let is_number = matches!(self.results(), Results::Numbers(_));
+        match (self.threshold, self.calibration) {
+            (None, _) if !is_number => {
+                return Err("the model is corrupted: its threshold is missing".into());
+            }
+            (Some(_), _) | (_, Some(_)) if is_number => {
+                return Err(
+                    "the model is corrupted: it predicts a number, so it has no threshold and no \
+                     calibration"
+                        .into(),
+                );
+            }
+            _ => {}
+        }
         let numbers = self.coefficients.0.iter().map(|(_, value)| value);
-        let mut numbers = numbers.chain([&self.intercept, &self.threshold]);
+        let mut numbers = numbers.chain([&self.intercept]).chain(&self.threshold);
         if !numbers.all(|n| n.is_finite()) {
             return Err("the model is corrupted: a coefficient is not finite".into());
         }
-        let Calibration { slope, intercept } = self.calibration;
+        let Calibration { slope, intercept } = self.calibration.unwrap_or_default();
         match slope.is_finite() && slope > 0.0 && intercept.is_finite() {
             true => Ok(()),
             false => Err(format!(

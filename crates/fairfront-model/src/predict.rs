@@ -1,10 +1,13 @@
 //! Scores new rows with a model, one output row per input row, in constant memory.
 
 mod audit;
+mod audited;
 mod output;
 mod score;
 
-pub use audit::{Audit, AuditedAttribute, AuditedGroup, Unknown};
+pub use audited::{
+    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Unknown,
+};
 pub use output::Predictions;
 pub use score::score_table;
 
@@ -12,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use fairfront_core::{Calibration, predictor_of, say, scores};
+use fairfront_core::{predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
     BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Strings,
@@ -22,19 +25,22 @@ use serde::Serialize;
 
 use self::audit::Auditor;
 use self::output::Writer;
+use crate::model::Results;
 use crate::setting::AUDIT;
 use crate::used::reduced;
 use crate::{Error, Model, ModelCertificate};
 
-/// The columns of predictions, in addition to the kept ones.
-const COLUMNS: [&str; 4] = ["score", "probability", "decision", "note"];
+/// The column of decisions, the only integers.
+const DECISION: &str = "decision";
+/// The last column of all predictions.
+const NOTE: &str = "note";
 
 /// Options for scoring rows.
 #[derive(Debug, Clone)]
 pub struct PredictOptions {
     /// Columns of the input to copy, before the predictions.
     pub keep: Vec<String>,
-    /// Whether to compare decisions with the target, by group.
+    /// Whether to compare decisions or predictions with the target, by group.
     pub audit: bool,
     /// The weight column, for the audit.
     pub weight: Option<String>,
@@ -58,10 +64,9 @@ impl Default for PredictOptions {
 pub struct Predicted {
     /// Number of rows.
     pub rows: usize,
-    /// Number of selected rows.
-    pub selected: usize,
-    /// The probability at the score threshold; rows at or above it are selected.
-    pub probability_threshold: f64,
+    /// A summary of the results.
+    #[serde(flatten)]
+    pub results: Summary,
     /// Number of rows with a note.
     pub noted: usize,
     /// Columns with missing or unseen values.
@@ -74,6 +79,28 @@ pub struct Predicted {
     /// The requirements of the model when it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<ModelCertificate>,
+}
+
+/// A summary of the results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Summary {
+    /// Of decisions.
+    Decisions {
+        /// Number of selected rows.
+        selected: usize,
+        /// The probability at the score threshold; rows at or above it are selected.
+        probability_threshold: f64,
+    },
+    /// Of predicted numbers.
+    Numbers {
+        /// Their mean; `None` without rows.
+        mean_prediction: Option<f64>,
+        /// The smallest and the largest target of the training rows.
+        training_range: [f64; 2],
+        /// Number of predictions outside this range.
+        outside_training_range: usize,
+    },
 }
 
 /// A column with missing or unseen values.
@@ -95,7 +122,8 @@ pub fn predict(
     options: &PredictOptions,
     out: Predictions,
 ) -> Result<Predicted, Error> {
-    check_kept(&options.keep)?;
+    let results = model.results();
+    check_kept(&options.keep, results.columns())?;
     let auditor = match (options.audit, &options.weight) {
         (false, Some(_)) => {
             let message = say![
@@ -112,11 +140,10 @@ pub fn predict(
     let scorer = Scorer::new(model, auditor);
     let columns = scorer.wanted();
     check_weight(options.weight.as_deref(), &columns)?;
-    let mut writer = Writer::new(out, &options.keep)?;
+    let mut writer = Writer::new(out, &options.keep, results.columns())?;
     let mut done = Predicted {
         rows: 0,
-        selected: 0,
-        probability_threshold: model.calibration.probability(model.threshold),
+        results: results.summary(),
         noted: 0,
         lacking: scorer
             .columns()
@@ -134,6 +161,7 @@ pub fn predict(
         rows: options.batch_rows.max(1),
     };
     let wants_lines = writer.wants_lines();
+    let mut sum = 0.0;
     let read = read_batches(
         file,
         &wanted,
@@ -146,7 +174,27 @@ pub fn predict(
             Ok::<_, Error>((scored, lines))
         },
         |(scored, lines)| {
-            done.selected += scored.decisions.iter().filter(|d| **d).count();
+            match (&mut done.results, &scored.columns) {
+                (
+                    Summary::Decisions { selected, .. },
+                    ResultColumns::Decisions { decisions, .. },
+                ) => {
+                    *selected += decisions.iter().filter(|d| **d).count();
+                }
+                (
+                    Summary::Numbers {
+                        training_range: [low, high],
+                        outside_training_range,
+                        ..
+                    },
+                    ResultColumns::Numbers(predictions),
+                ) => {
+                    predictions.iter().for_each(|prediction| sum += prediction);
+                    let outside = predictions.iter().filter(|x| *x < low || *x > high);
+                    *outside_training_range += outside.count();
+                }
+                _ => {}
+            }
             done.noted += scored.notes.iter().filter(|n| !n.is_empty()).count();
             for (all, (missing, unseen)) in done.lacking.iter_mut().zip(&scored.lacking) {
                 all.missing += missing;
@@ -160,6 +208,12 @@ pub fn predict(
     )?;
     writer.finish()?;
     done.rows = read.rows;
+    if let Summary::Numbers {
+        mean_prediction, ..
+    } = &mut done.results
+    {
+        *mean_prediction = (done.rows > 0).then(|| sum / done.rows as f64);
+    }
     done.lacking.retain(|l| l.missing + l.unseen > 0);
     done.unused = unused(model, read.unused);
     if let (Some(auditor), Some(audit)) = (&scorer.auditor, audit) {
@@ -168,7 +222,8 @@ pub fn predict(
     Ok(done)
 }
 
-/// Scores all rows of a file, in order, without writing them; otherwise like [`predict`].
+/// Scores all rows of a file, in order, without writing them; otherwise like [`predict`]. Predicted numbers
+/// are in the unit of the target.
 pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
     let scorer = Scorer::new(model, None);
     let wanted = Wanted {
@@ -183,7 +238,7 @@ pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
         &wanted,
         |batch| scorer.score(batch),
         |scored| {
-            scores.extend(scored.scores);
+            scores.extend(scored.columns.into_scores());
             Ok::<_, Error>(())
         },
     )?;
@@ -200,10 +255,10 @@ impl Lacking {
     }
 }
 
-fn check_kept(keep: &[String]) -> Result<(), Error> {
+fn check_kept(keep: &[String], columns: &[&str]) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for name in keep {
-        if COLUMNS.contains(&name.as_str()) {
+        if name == NOTE || columns.contains(&name.as_str()) {
             return Err(Error::usage(say![
                 KEEP.of(name),
                 ": predictions already have a column with this name; rename it in the file"
@@ -246,30 +301,97 @@ fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
 }
 
 /// A model prepared for scoring.
-struct Scorer {
+struct Scorer<'a> {
     /// Without attributes and unused learners and columns, because scoring does not need them.
     encoding: Encoding,
     /// Coefficients, then the intercept.
     params: Vec<f64>,
-    threshold: f64,
-    calibration: Calibration,
-    auditor: Option<Auditor>,
+    results: Results<'a>,
+    auditor: Option<Auditor<'a>>,
 }
 
 /// A batch with its scores.
 pub(crate) struct Scored {
     kept: Vec<Strings>,
-    scores: Vec<f64>,
-    calibration: Calibration,
-    decisions: Vec<bool>,
+    columns: ResultColumns,
     notes: Vec<String>,
     /// Missing and unseen values of each column.
     lacking: Vec<(usize, usize)>,
     audited: Option<audit::Tally>,
 }
 
-impl Scorer {
-    fn new(model: &Model, auditor: Option<Auditor>) -> Self {
+/// The results of some rows, in their order.
+enum ResultColumns {
+    Decisions {
+        scores: Vec<f64>,
+        probabilities: Vec<f64>,
+        decisions: Vec<bool>,
+    },
+    /// Predictions in the unit of the target.
+    Numbers(Vec<f64>),
+}
+
+impl ResultColumns {
+    /// Scores, or predictions in the unit of the target.
+    fn into_scores(self) -> Vec<f64> {
+        match self {
+            Self::Decisions { scores, .. } => scores,
+            Self::Numbers(predictions) => predictions,
+        }
+    }
+}
+
+impl Results<'_> {
+    /// The columns of predictions, in addition to the kept ones and the note.
+    fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Decisions { .. } => &["score", "probability", DECISION],
+            Self::Numbers(_) => &["prediction"],
+        }
+    }
+
+    /// The results of these scores.
+    fn of(self, scores: Vec<f64>) -> ResultColumns {
+        match self {
+            Self::Decisions {
+                threshold,
+                calibration,
+            } => {
+                let probability = |score: &f64| calibration.probability(*score);
+                ResultColumns::Decisions {
+                    probabilities: scores.iter().map(probability).collect(),
+                    decisions: scores.iter().map(|score| *score >= threshold).collect(),
+                    scores,
+                }
+            }
+            Self::Numbers(unit) => {
+                let predictions = scores.iter().map(|score| unit.number(*score));
+                ResultColumns::Numbers(predictions.collect())
+            }
+        }
+    }
+
+    /// The summary of no rows.
+    fn summary(self) -> Summary {
+        match self {
+            Self::Decisions {
+                threshold,
+                calibration,
+            } => Summary::Decisions {
+                selected: 0,
+                probability_threshold: calibration.probability(threshold),
+            },
+            Self::Numbers(unit) => Summary::Numbers {
+                mean_prediction: None,
+                training_range: unit.range,
+                outside_training_range: 0,
+            },
+        }
+    }
+}
+
+impl<'a> Scorer<'a> {
+    fn new(model: &'a Model, auditor: Option<Auditor<'a>>) -> Self {
         let coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
         let coefficients: Vec<f64> = coefficients.collect();
         let (mut encoding, mut params) = reduced(&model.encoding, &coefficients);
@@ -278,8 +400,7 @@ impl Scorer {
         Self {
             encoding,
             params,
-            threshold: model.threshold,
-            calibration: model.calibration,
+            results: model.results(),
             auditor,
         }
     }
@@ -337,19 +458,20 @@ impl Scorer {
             encoded => encoded?,
         };
         let scores = scores(&*predictor_of(encoded.schema()), &encoded, &self.params)?;
-        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+        let number = |score: f64| match self.results {
+            Results::Decisions { .. } => score,
+            Results::Numbers(unit) => unit.number(score),
+        };
+        if let Some(row) = scores.iter().position(|score| !number(*score).is_finite()) {
             return Err(self.too_large(&batch, row..row + 1));
         }
-        let decisions: Vec<bool> = scores.iter().map(|s| *s >= self.threshold).collect();
         let (notes, lacking) = self.notes(&batch);
         let auditor = self.auditor.as_ref();
-        let audited = auditor.map(|a| a.tally(&batch, &scores, &decisions));
+        let audited = auditor.map(|a| a.tally(&batch, &scores));
         Ok(Scored {
             kept: std::mem::take(&mut batch.kept),
             audited: audited.transpose()?,
-            scores,
-            calibration: self.calibration,
-            decisions,
+            columns: self.results.of(scores),
             notes,
             lacking,
         })

@@ -1,6 +1,6 @@
 //! Measures how the population and the front changed with a batch.
 
-use fairfront_core::Dataset;
+use fairfront_core::{Dataset, Target};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_run::{Error, Fitted};
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,9 @@ pub struct Drift {
     pub new_categories: Vec<String>,
     /// New groups, by attribute: `race=Other`.
     pub new_groups: Vec<String>,
-    /// Share of rows labeled positive.
-    pub base_rate: Shift,
+    /// The labels of all rows.
+    #[serde(flatten)]
+    pub labels: LabelShift,
     /// The groups of every attribute.
     pub groups: Vec<GroupShift>,
     /// The changes of the front.
@@ -69,6 +70,43 @@ impl Shift {
     }
 }
 
+/// A mean in the rows kept before and in the batch, in the unit of the target; `None` without such rows.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct MeanShift {
+    /// In the rows kept before.
+    pub before: Option<f64>,
+    /// In the batch.
+    pub batch: Option<f64>,
+    /// The standard error of their difference; `None` with fewer than two rows in either.
+    pub standard_error: Option<f64>,
+}
+
+impl MeanShift {
+    /// The difference between the batch and the rows kept before.
+    pub fn change(&self) -> Option<f64> {
+        Some(self.batch? - self.before?)
+    }
+
+    /// Whether two samples of one population could differ as much by chance: within three standard errors
+    /// of the difference.
+    pub fn may_be_chance(&self) -> bool {
+        match (self.change(), self.standard_error) {
+            (Some(change), Some(error)) => change.abs() <= 3.0 * error,
+            _ => true,
+        }
+    }
+}
+
+/// How the labels of some rows changed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelShift {
+    /// Share of rows labeled positive.
+    BaseRate(Shift),
+    /// Mean of a target that is a number.
+    MeanTarget(MeanShift),
+}
+
 /// The changes of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupShift {
@@ -82,8 +120,9 @@ pub struct GroupShift {
     pub rows: usize,
     /// Its share of the rows whose group is known.
     pub share: Shift,
-    /// Its share of rows labeled positive.
-    pub base_rate: Shift,
+    /// The labels of its rows.
+    #[serde(flatten)]
+    pub labels: LabelShift,
 }
 
 /// The changes of the front.
@@ -166,10 +205,11 @@ impl FrontShift {
     }
 }
 
-/// The composition of some rows: base rates and shares of groups.
+/// The composition of some rows: their labels and shares of groups.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Composition {
-    base_rate: Option<f64>,
+    #[serde(flatten)]
+    labels: Level,
     attributes: Vec<(String, Vec<Group>)>,
 }
 
@@ -178,26 +218,98 @@ struct Group {
     name: String,
     rows: usize,
     share: Option<f64>,
-    base_rate: Option<f64>,
+    #[serde(flatten)]
+    labels: Level,
 }
 
-/// Weights of all rows, and of rows labeled positive.
+/// The labels of some rows; `None` without rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    /// The share of rows labeled positive.
+    BaseRate(Option<f64>),
+    /// The mean of a target that is a number.
+    MeanTarget(Option<MeanTarget>),
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::BaseRate(None)
+    }
+}
+
+/// The mean of a target, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct MeanTarget {
+    value: f64,
+    /// Its squared standard error; `None` with fewer than two rows.
+    variance: Option<f64>,
+}
+
+impl Level {
+    /// The change from the level before, if there are rows before.
+    fn shift(self, before: Option<Self>) -> LabelShift {
+        match self {
+            Self::BaseRate(batch) => LabelShift::BaseRate(Shift {
+                before: match before {
+                    Some(Self::BaseRate(before)) => before,
+                    _ => None,
+                },
+                batch,
+            }),
+            Self::MeanTarget(batch) => {
+                let before = match before {
+                    Some(Self::MeanTarget(before)) => before,
+                    _ => None,
+                };
+                let variance = |mean: Option<MeanTarget>| mean?.variance;
+                let variances = variance(before).zip(variance(batch));
+                LabelShift::MeanTarget(MeanShift {
+                    before: before.map(|mean| mean.value),
+                    batch: batch.map(|mean| mean.value),
+                    standard_error: variances.map(|(a, b)| (a + b).sqrt()),
+                })
+            }
+        }
+    }
+}
+
+/// Sums over rows: weights, squared weights, and weighted labels and their squares.
 #[derive(Clone, Copy, Default)]
 struct Mass {
     rows: usize,
     all: f64,
+    all_squared: f64,
     positive: f64,
+    label: f64,
+    label_squared: f64,
 }
 
 impl Mass {
     fn add(&mut self, weight: f64, label: f64) {
         self.rows += 1;
         self.all += weight;
+        self.all_squared += weight * weight;
         self.positive += if label > 0.0 { weight } else { 0.0 };
+        self.label += weight * label;
+        self.label_squared += weight * label * label;
     }
 
-    fn base_rate(self) -> Option<f64> {
-        (self.all > 0.0).then(|| self.positive / self.all)
+    fn level(self, target: &Target) -> Level {
+        let is_known = self.all > 0.0;
+        let Some(unit) = target.unit() else {
+            return Level::BaseRate(is_known.then(|| self.positive / self.all));
+        };
+        Level::MeanTarget(is_known.then(|| {
+            let mean = self.label / self.all;
+            // As many rows of equal weight have as much information.
+            let rows = self.all * self.all / self.all_squared;
+            let spread = (self.label_squared / self.all - mean * mean).max(0.0);
+            MeanTarget {
+                value: unit.number(mean),
+                variance: (rows > 1.0).then(|| unit.scale * unit.scale * spread / (rows - 1.0)),
+            }
+        }))
     }
 }
 
@@ -207,6 +319,7 @@ impl Composition {
         let Some(first) = parts.first() else {
             return Ok(Self::default());
         };
+        let target = &first.schema().target;
         let attributes = &first.schema().attributes;
         let mut all = Mass::default();
         let mut by_group: Vec<Vec<Mass>> = attributes
@@ -231,23 +344,20 @@ impl Composition {
                 name: name.clone(),
                 rows: mass.rows,
                 share: (known > 0.0).then(|| mass.all / known),
-                base_rate: mass.base_rate(),
+                labels: mass.level(target),
             };
             let groups = attribute.groups.iter().zip(&masses).map(group);
             (attribute.name.clone(), groups.collect())
         };
         Ok(Self {
-            base_rate: all.base_rate(),
+            labels: all.level(target),
             attributes: attributes.iter().zip(by_group).map(of_attribute).collect(),
         })
     }
 
     /// The differences between a batch and the rows before it, if there are any.
-    pub(crate) fn shifts(before: Option<&Self>, batch: &Self) -> (Shift, Vec<GroupShift>) {
-        let base_rate = Shift {
-            before: before.and_then(|b| b.base_rate),
-            batch: batch.base_rate,
-        };
+    pub(crate) fn shifts(before: Option<&Self>, batch: &Self) -> (LabelShift, Vec<GroupShift>) {
+        let labels = batch.labels.shift(before.map(|b| b.labels));
         let mut shifts = Vec::new();
         for (attribute, groups) in &batch.attributes {
             let earlier = before.and_then(|b| b.attributes.iter().find(|(n, _)| n == attribute));
@@ -265,14 +375,11 @@ impl Composition {
                         before: earlier.map_or(none, |g| g.share),
                         batch: group.share,
                     },
-                    base_rate: Shift {
-                        before: earlier.and_then(|g| g.base_rate),
-                        batch: group.base_rate,
-                    },
+                    labels: group.labels.shift(earlier.map(|g| g.labels)),
                 });
             }
         }
-        (base_rate, shifts)
+        (labels, shifts)
     }
 }
 
@@ -357,6 +464,8 @@ fn distance(a: &[f64], b: &[f64], reference: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use fairfront_core::Unit;
+
     use super::*;
 
     #[test]
@@ -425,5 +534,73 @@ mod tests {
         };
         assert!(!new.may_be_chance(20_000, 2_000));
         assert!(Shift::default().may_be_chance(2_000_000, 2_000));
+    }
+    #[test]
+    fn means_have_the_standard_error_of_their_difference() {
+        let unit = Unit {
+            center: 10.0,
+            scale: 2.0,
+            range: [6.0, 16.0],
+            thresholds: vec![0.0],
+        };
+        let target = Target::Number(Box::new(unit.clone()));
+        let level = |rows: &[(f64, f64)]| {
+            let mut mass = Mass::default();
+            rows.iter()
+                .for_each(|(number, weight)| mass.add(*weight, unit.label(*number)));
+            mass.level(&target)
+        };
+        // Sample variances of 4 and 1 over 3 and 2 rows of equal weight.
+        let before = level(&[(8.0, 1.0), (10.0, 1.0), (12.0, 1.0)]);
+        let batch = level(&[(12.0, 5.0), (12.0 + 2_f64.sqrt(), 5.0)]);
+        let LabelShift::MeanTarget(shift) = batch.shift(Some(before)) else {
+            panic!("a mean");
+        };
+        let near = |a: Option<f64>, b: f64| (a.expect("a number") - b).abs() < 1e-12;
+        assert!(near(shift.before, 10.0) && near(shift.batch, 12.0 + 0.5_f64.sqrt()));
+        assert!(near(shift.standard_error, (4.0_f64 / 3.0 + 0.5).sqrt()));
+        assert!(shift.may_be_chance());
+        let certain = MeanShift {
+            standard_error: Some(0.9),
+            ..shift
+        };
+        assert!(!certain.may_be_chance());
+        // One row has no standard error.
+        let LabelShift::MeanTarget(one) = level(&[(9.0, 2.0)]).shift(Some(before)) else {
+            panic!("a mean");
+        };
+        assert_eq!((one.batch, one.standard_error), (Some(9.0), None));
+        assert!(one.may_be_chance());
+        assert_eq!(level(&[]), Level::MeanTarget(None));
+    }
+
+    #[test]
+    fn levels_are_stored_under_the_name_of_their_kind() {
+        let levels = [
+            (
+                Level::BaseRate(Some(0.5)),
+                r#"{"base_rate":0.5,"attributes":[]}"#,
+            ),
+            (
+                Level::BaseRate(None),
+                r#"{"base_rate":null,"attributes":[]}"#,
+            ),
+            (
+                Level::MeanTarget(Some(MeanTarget {
+                    value: 0.1,
+                    variance: None,
+                })),
+                r#"{"mean_target":{"value":0.1,"variance":null},"attributes":[]}"#,
+            ),
+        ];
+        for (labels, text) in levels {
+            let composition = Composition {
+                labels,
+                attributes: Vec::new(),
+            };
+            assert_eq!(serde_json::to_string(&composition).unwrap(), text);
+            let again: Composition = serde_json::from_str(text).unwrap();
+            assert_eq!(again, composition);
+        }
     }
 }

@@ -40,7 +40,7 @@ use self::source::{Row, STDIN};
 use self::state::State;
 use self::store::{Ledger, Spool};
 
-pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
+pub use self::drift::{Drift, FrontShift, GroupShift, LabelShift, MeanShift, Shift};
 pub use self::feed::{Fed, Feed};
 pub use self::live::{Live, Update};
 pub use self::options::{InputOptions, LiveOptions, StreamOptions};
@@ -244,6 +244,12 @@ impl Stream {
     pub fn positive(&self) -> Option<&str> {
         let settled = self.live.state.settled.as_ref()?;
         settled.encoding.target.as_ref()?.positive()
+    }
+
+    /// Whether models predict a number; `None` before the first front.
+    pub fn is_number(&self) -> Option<bool> {
+        let settled = self.live.state.settled.as_ref()?;
+        Some(settled.encoding.target.as_ref()?.is_number())
     }
 
     /// Rows rejected so far.

@@ -3,7 +3,7 @@
 use fairfront_core::{Message, counted, say};
 use fairfront_data::{
     ColumnTypes, Diagnostic, Dropped, Encoding, HeldRows, MemoryLimit, ReadFrom, Rejected,
-    StoredRows, Table, set_aside,
+    StoredRows, Table, TargetRule, set_aside,
 };
 use fairfront_model::Error as ModelError;
 use fairfront_run::{Error, Fitted, Run, StreamInfo, fit_encoded};
@@ -214,7 +214,8 @@ impl Live {
         } = &self.state;
         let earlier = self.front.as_ref();
         let earlier = earlier.map(|front| front.earlier(&encoded.encoding, *batches));
-        let request = &options.request;
+        let is_number = is_number(&ready.encoding);
+        let request = &options.request_for(is_number);
         let fitted = match fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer) {
             Ok(fitted)
                 if fitted.outcome.stop == StopReason::Stopped && stopped == Stopped::Refused =>
@@ -239,7 +240,7 @@ impl Live {
     ) -> Result<Drift, Error> {
         let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?)?;
         let settled = self.state.settled.as_ref();
-        let (base_rate, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
+        let (labels, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
         let used = ready.rows.n_rows();
         let named = |of: &String, name: &String| format!("{of}={name}");
         let (categories, new) = (ready.growth.categories.iter(), ready.growth.groups.iter());
@@ -257,7 +258,7 @@ impl Live {
             },
             new_categories: categories.map(|l| named(&l.column, &l.category)).collect(),
             new_groups: new.map(|g| named(&g.attribute, &g.group)).collect(),
-            base_rate,
+            labels,
             groups,
             front: match fitted {
                 Ok(fitted) => FrontShift::of(settled, fitted)?,
@@ -278,6 +279,7 @@ impl Live {
         drift: Drift,
     ) -> Update {
         let state = &mut self.state;
+        state.options.fix_target(is_number(&ready.encoding));
         state.batches += 1;
         state.rows += ready.n_rows as u64;
         state.rejected += ready.rejected.len() as u64;
@@ -399,6 +401,11 @@ impl Live {
         });
         Some(run)
     }
+}
+
+/// Whether models predict a number.
+fn is_number(encoding: &Encoding) -> bool {
+    encoding.target.as_ref().is_some_and(TargetRule::is_number)
 }
 
 /// The reason why rows do not make a front, if more rows may help.

@@ -17,6 +17,10 @@ pub struct LiveOptions {
     pub request: FitRequest,
     /// The rows to keep for the front.
     pub keep: Keep,
+    /// The default objectives if the first rows show that the target is a number; empty if the objectives
+    /// do not depend on that, and after the first front.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives_of_number: Vec<String>,
     /// Names of the sensitive attributes, in the order of the spec; if empty, the names of their columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
@@ -48,7 +52,9 @@ impl LiveOptions {
                 true => attribute_texts(&self.spec),
                 false => names.iter().map(|name| grammar::quote(name)).collect(),
             };
-            self.request.objectives = default_objectives(&attributes, false, self.spec.numeric);
+            let of = |is_number| default_objectives(&attributes, false, is_number);
+            self.request.objectives = of(self.spec.numeric);
+            self.objectives_of_number = of(true);
         }
         if self.request.objectives.len() < 2 && !self.request.loss_alone {
             return usage(say![
@@ -60,6 +66,21 @@ impl LiveOptions {
             return usage("no solver is set; choose at least one".into());
         }
         Ok(self)
+    }
+
+    /// The objectives and solvers once it is known whether the target is a number.
+    pub(crate) fn request_for(&self, is_number: bool) -> FitRequest {
+        let mut request = self.request.clone();
+        if is_number && !self.objectives_of_number.is_empty() {
+            request.objectives.clone_from(&self.objectives_of_number);
+        }
+        request
+    }
+
+    /// Keeps these objectives.
+    pub(crate) fn fix_target(&mut self, is_number: bool) {
+        self.request = self.request_for(is_number);
+        self.objectives_of_number.clear();
     }
 
     /// Rejects options that are wrong for rows that arrive in batches.

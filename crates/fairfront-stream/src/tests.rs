@@ -225,6 +225,7 @@ fn options(batch: usize) -> StreamOptions {
                 family: fairfront_run::FamilyRequest::default(),
             },
             keep: Keep::All,
+            objectives_of_number: Vec::new(),
             names: Vec::new(),
         },
         input: InputOptions {

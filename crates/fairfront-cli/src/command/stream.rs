@@ -104,11 +104,12 @@ struct Asked {
 /// The stream in a folder, or a new one.
 fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<Stream> {
     let Some(mut stream) = Stream::open(folder)? else {
-        let options = options(given, args, None)?;
+        let options = options(given, args, None, false)?;
         return Ok(Stream::begin(folder, options)?);
     };
     let stored = stream.options();
-    let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
+    let is_number = stream.is_number() == Some(true);
+    let now = options(given, args, Some(&stored), is_number).map_err(|error| match stream.batches() {
         0 => error,
         _ => Error::usage(format!(
             "{}: these flags contradict those that this stream started with ({}); remove them, or choose \
@@ -120,7 +121,10 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     })?;
     let mut now = now;
     stream.set_memory(now.input.read.memory);
-    // A positive value that the first batch determined may be repeated as a flag.
+    // The kind of the target and a positive value that the first batch determined may be repeated as flags.
+    if is_number && !stored.live.spec.numeric {
+        now.live.spec.numeric = false;
+    }
     if stored.live.spec.positive.is_none() && now.live.spec.positive.as_deref() == stream.positive()
     {
         now.live.spec.positive = None;
@@ -140,11 +144,13 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     Ok(stream)
 }
 
-/// The options that determine the result: the flags of this call over those of the first call.
+/// The options that determine the result: the flags of this call over those of the first call. `is_number` is
+/// whether the first front predicts a number.
 fn options(
     given: &TableArgs,
     args: &StreamArgs,
     stored: Option<&StreamOptions>,
+    is_number: bool,
 ) -> anyhow::Result<StreamOptions> {
     let before: Asked = match stored {
         Some(options) => serde_json::from_value(options.input.asked.clone())?,
@@ -187,10 +193,12 @@ fn options(
         return Err(Error::usage(message).into());
     }
     let source = known.clone().unwrap_or_else(|| "stream".into());
+    let request = |is_number| asked.solver.request(&source, &spec, is_number);
     Ok(StreamOptions {
         live: LiveOptions {
-            request: asked.solver.request(&source, &spec, spec.numeric)?,
-            spec,
+            request: request(is_number || spec.numeric)?,
+            objectives_of_number: request(true)?.objectives,
+            spec: spec.clone(),
             keep: match (asked.window, asked.reservoir) {
                 (Some(rows), _) => Keep::Window(rows),
                 (None, Some(rows)) => Keep::Reservoir(rows),

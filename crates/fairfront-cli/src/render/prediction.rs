@@ -3,9 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{counted, grouped, readable};
 use fairfront_data::Diagnostic;
-use fairfront_model::{Audit, AuditedGroup, Lacking, Predicted};
+use fairfront_model::{
+    Audit, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking, Predicted,
+    Summary,
+};
 
 use super::front::significant;
 use super::{TextTable, cut, diagnostics, percent};
@@ -16,16 +19,23 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
         Some(place) => format!("{}: ", place.display()),
         None => String::new(),
     };
-    let selected = match done.rows {
-        0 => String::new(),
-        rows => format!(" ({})", percent(done.selected as f64 / rows as f64)),
+    let _ = write!(out, "{}", counted(done.rows, "row"));
+    let _ = match &done.results {
+        Summary::Decisions { selected, .. } => {
+            let share = match done.rows {
+                0 => String::new(),
+                rows => format!(" ({})", percent(*selected as f64 / rows as f64)),
+            };
+            writeln!(out, " scored, {} selected{share}", grouped(*selected))
+        }
+        Summary::Numbers {
+            mean_prediction, ..
+        } => {
+            let mean =
+                mean_prediction.map(|mean| format!(", mean prediction {}", significant(mean)));
+            writeln!(out, " predicted{}", mean.unwrap_or_default())
+        }
     };
-    let _ = writeln!(
-        out,
-        "{} scored, {} selected{selected}",
-        counted(done.rows, "row"),
-        grouped(done.selected),
-    );
     let mut messages = Vec::new();
     if done.noted > 0 {
         let of = |l: &Lacking| {
@@ -58,6 +68,22 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
             names.join(", ")
         )));
     }
+    if let Summary::Numbers {
+        training_range: [low, high],
+        outside_training_range: outside @ 1..,
+        ..
+    } = &done.results
+    {
+        messages.push(Diagnostic::note(format!(
+            "{} outside the range of the training targets, {} to {}",
+            match outside {
+                1 => "1 prediction is".into(),
+                n => format!("{} predictions are", grouped(*n)),
+            },
+            readable(*low),
+            readable(*high)
+        )));
+    }
     for lacking in done.lacking.iter().filter(|l| l.unseen == done.rows) {
         messages.push(Diagnostic::warning(format!(
             "no value of {:?} was seen in training; check that values are written as in the training table",
@@ -72,7 +98,9 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
 /// Warns about an audit without positive labels or without known groups.
 fn audit_warnings(found: &Audit) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    if found.overall.positive_rate == Some(0.0) {
+    let AuditedGroup { count, values } = &found.overall;
+    if matches!(values, AuditedValues::Decisions { positive_rate: Some(rate), .. } if *rate == 0.0)
+    {
         let condition = &found.condition;
         warnings.push(Diagnostic::warning(format!(
             "no row has {condition}; check that labels are written as in the training table"
@@ -85,7 +113,7 @@ fn audit_warnings(found: &Audit) -> Vec<Diagnostic> {
             .iter()
             .map(|(_, group)| group.count)
             .sum();
-        if known == 0.0 && found.overall.count > 0.0 {
+        if known == 0.0 && *count > 0.0 {
             warnings.push(Diagnostic::warning(format!(
                 "no row is in a known group of {:?}; check that groups are written as in the training table",
                 attribute.name
@@ -97,37 +125,46 @@ fn audit_warnings(found: &Audit) -> Vec<Diagnostic> {
 
 /// Renders an audit: one table per attribute, with one row per group.
 pub(crate) fn audit(found: &Audit) -> String {
-    let mut out = format!("Decisions compared with {}\n", found.condition);
+    let (results, values): (_, &[&str]) = match found.kind {
+        AuditedKind::Decisions { .. } => (
+            "Decisions",
+            &[
+                ">base rate",
+                ">selection rate",
+                ">false negative rate",
+                ">false positive rate",
+                ">accuracy",
+            ],
+        ),
+        AuditedKind::Numbers { .. } => (
+            "Predictions",
+            &[
+                ">mean prediction",
+                ">mean target",
+                ">mean residual",
+                ">RMSE",
+                ">MAE",
+            ],
+        ),
+    };
+    let mut out = format!("{results} compared with {}\n", found.condition);
     let count = match found.weight {
         Some(_) => ">weight",
         None => ">rows",
     };
     let table = |title: &str| {
-        TextTable::new(&[
-            title,
-            count,
-            ">base rate",
-            ">selection rate",
-            ">false negative rate",
-            ">false positive rate",
-            ">accuracy",
-        ])
+        let head: Vec<&str> = [title, count].iter().chain(values).copied().collect();
+        TextTable::new(&head)
     };
     let row = |name: &str, group: &AuditedGroup| {
-        let share = |rate: Option<f64>| rate.map_or_else(|| "-".into(), percent);
         let count = match found.weight {
             Some(_) => significant(group.count),
             None => grouped(group.count as usize),
         };
-        vec![
-            cut(name, 60),
-            count,
-            share(group.positive_rate),
-            share(group.selection_rate),
-            share(group.false_negative_rate),
-            share(group.false_positive_rate),
-            share(group.accuracy),
-        ]
+        [cut(name, 60), count]
+            .into_iter()
+            .chain(shown(&group.values))
+            .collect()
     };
     if found.attributes.is_empty() {
         let mut all = table("");
@@ -142,16 +179,7 @@ pub(crate) fn audit(found: &Audit) -> String {
         }
         groups.row(row("all", &found.overall));
         groups.render(&mut out);
-        let number = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
-        let _ = writeln!(
-            out,
-            "  demographic parity difference {} (ratio {}), equal opportunity difference {}, false \
-             positive rate difference {}",
-            number(attribute.demographic_parity_difference),
-            number(attribute.demographic_parity_ratio),
-            number(attribute.equal_opportunity_difference),
-            number(attribute.false_positive_rate_difference),
-        );
+        let _ = writeln!(out, "  {}", differences(&attribute.differences));
         if !attribute.left_out.is_empty() {
             let groups = attribute.left_out.join(", ");
             let _ = writeln!(
@@ -168,9 +196,80 @@ pub(crate) fn audit(found: &Audit) -> String {
             );
         }
     }
+    if let AuditedKind::Numbers { r2: Some(r2) } = found.kind {
+        let _ = writeln!(out, "\nR2 over all rows: {}", significant(r2));
+    }
     if found.unknown.label > 0 {
         let n = counted(found.unknown.label, "row");
-        let _ = writeln!(out, "\nignored {n} without a label");
+        let missing = match found.kind {
+            AuditedKind::Decisions { .. } => "a label",
+            AuditedKind::Numbers { .. } => "a target",
+        };
+        let _ = writeln!(out, "\nignored {n} without {missing}");
     }
     out
+}
+
+/// The values of a group as they are shown.
+fn shown(values: &AuditedValues) -> [String; 5] {
+    match values {
+        AuditedValues::Decisions {
+            positive_rate,
+            selection_rate,
+            false_negative_rate,
+            false_positive_rate,
+            accuracy,
+        } => [
+            positive_rate,
+            selection_rate,
+            false_negative_rate,
+            false_positive_rate,
+            accuracy,
+        ]
+        .map(|rate| rate.map_or_else(|| "-".into(), percent)),
+        AuditedValues::Numbers {
+            mean_prediction,
+            mean_target,
+            mean_residual,
+            rmse,
+            mae,
+        } => [mean_prediction, mean_target, mean_residual, rmse, mae].map(|value| number(*value)),
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), significant)
+}
+
+/// The differences between the groups of an attribute.
+fn differences(of: &AuditedDifferences) -> String {
+    match of {
+        AuditedDifferences::Decisions {
+            demographic_parity_difference,
+            demographic_parity_ratio,
+            equal_opportunity_difference,
+            false_positive_rate_difference,
+            ..
+        } => format!(
+            "demographic parity difference {} (ratio {}), equal opportunity difference {}, false positive \
+             rate difference {}",
+            number(*demographic_parity_difference),
+            number(*demographic_parity_ratio),
+            number(*equal_opportunity_difference),
+            number(*false_positive_rate_difference),
+        ),
+        AuditedDifferences::Numbers {
+            mean_difference,
+            distribution_difference,
+            rmse_difference,
+            mae_difference,
+            ..
+        } => format!(
+            "mean difference {}, distribution difference {}, RMSE difference {}, MAE difference {}",
+            number(*mean_difference),
+            number(*distribution_difference),
+            number(*rmse_difference),
+            number(*mae_difference),
+        ),
+    }
 }

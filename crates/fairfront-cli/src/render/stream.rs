@@ -5,7 +5,9 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::Dropped;
-use fairfront_stream::{CommittedBatch, Drift, Fed, FrontShift, GroupShift, Shift, Stream};
+use fairfront_stream::{
+    CommittedBatch, Drift, Fed, FrontShift, GroupShift, LabelShift, Shift, Stream,
+};
 
 use super::front::significant;
 use super::{cut, percent};
@@ -68,28 +70,19 @@ fn changes(drift: &Drift) -> Vec<String> {
     if drift.used == 0 {
         return vec!["no row of this batch is in use".into()];
     }
-    // The first item names the rows of both numbers; the later items are about the same rows.
-    let positive = match (drift.base_rate.before, drift.base_rate.batch) {
-        (Some(before), Some(batch)) => format!(
-            "base rate from {} in the rows kept before to {} in this batch",
-            percent(before),
-            percent(batch)
-        ),
-        (None, Some(batch)) => format!("base rate {} in this batch", percent(batch)),
-        _ => "base rate unknown, because the rows of this batch have no weight".into(),
-    };
-    let mut items = vec![positive];
-    let mut named = |quantity: &str, of: &dyn Fn(&GroupShift) -> (Shift, [usize; 2])| {
-        let all = drift.groups.iter().map(|g| (g, of(g)));
-        let mut groups: Vec<(&GroupShift, Shift)> = all
-            .filter(|(_, (shift, [before, batch]))| !shift.may_be_chance(*before, *batch))
-            .map(|(g, (shift, _))| (g, shift))
+    let mut items = vec![level(&drift.labels)];
+    let mut named = |quantity: &str, of: &dyn Fn(&GroupShift) -> Option<(f64, String)>| {
+        let all = drift.groups.iter();
+        let mut groups: Vec<(&GroupShift, f64, String)> = all
+            .filter_map(|group| {
+                let (change, text) = of(group)?;
+                Some((group, change, text))
+            })
             .collect();
-        let size = |s: &Shift| s.change().map_or(0.0, f64::abs);
-        groups.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
-        let shown = groups.iter().take(NAMED).map(|(g, s)| {
-            let name = format!("{}={}", g.attribute, g.group);
-            format!("{} {}", cut(&name, 40), shift(s))
+        groups.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let shown = groups.iter().take(NAMED).map(|(group, _, text)| {
+            let name = format!("{}={}", group.attribute, group.group);
+            format!("{} {text}", cut(&name, 40))
         });
         let shown: Vec<String> = shown.collect();
         if !shown.is_empty() {
@@ -101,8 +94,18 @@ fn changes(drift: &Drift) -> Vec<String> {
         let own = drift.groups.iter().filter(|o| o.attribute == g.attribute);
         own.fold([0, 0], |[a, b], o| [a + o.rows_before, b + o.rows])
     };
-    named("share", &|g| (g.share, known(g)));
-    named("base rate", &|g| (g.base_rate, [g.rows_before, g.rows]));
+    named("share", &|g| beyond_chance(&g.share, known(g)));
+    named("base rate", &|g| match &g.labels {
+        LabelShift::BaseRate(shift) => beyond_chance(shift, [g.rows_before, g.rows]),
+        LabelShift::MeanTarget(_) => None,
+    });
+    named("mean target", &|g| match &g.labels {
+        LabelShift::MeanTarget(shift) if !shift.may_be_chance() => Some((
+            shift.change()?,
+            change(shift.before, shift.batch, significant),
+        )),
+        _ => None,
+    });
     for (new, kind) in [
         (&drift.new_categories, "new categories"),
         (&drift.new_groups, "new groups"),
@@ -159,11 +162,37 @@ fn differences(names: &[String], values: &[f64]) -> String {
     items.join(", ")
 }
 
-fn shift(shift: &Shift) -> String {
-    let share = |v: Option<f64>| v.map_or_else(|| "none".to_owned(), percent);
-    match shift.before {
-        None => share(shift.batch),
-        Some(_) => format!("from {} to {}", share(shift.before), share(shift.batch)),
+/// The labels of all rows. It names the rows of both numbers; later items are about the same rows.
+fn level(labels: &LabelShift) -> String {
+    let (name, before, batch, write): (_, _, _, fn(f64) -> String) = match labels {
+        LabelShift::BaseRate(of) => ("base rate", of.before, of.batch, percent),
+        LabelShift::MeanTarget(of) => ("mean target", of.before, of.batch, significant),
+    };
+    match (before, batch) {
+        (Some(before), Some(batch)) => format!(
+            "{name} from {} in the rows kept before to {} in this batch",
+            write(before),
+            write(batch)
+        ),
+        (None, Some(batch)) => format!("{name} {} in this batch", write(batch)),
+        _ => format!("{name} unknown, because the rows of this batch have no weight"),
+    }
+}
+
+/// The change of a share, and how it is shown, if it is beyond chance.
+fn beyond_chance(shift: &Shift, [before, batch]: [usize; 2]) -> Option<(f64, String)> {
+    let is_beyond = !shift.may_be_chance(before, batch);
+    is_beyond.then(|| {
+        let text = change(shift.before, shift.batch, percent);
+        (shift.change().unwrap_or_default(), text)
+    })
+}
+
+fn change(before: Option<f64>, batch: Option<f64>, write: impl Fn(f64) -> String) -> String {
+    let shown = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), &write);
+    match before {
+        None => shown(batch),
+        Some(_) => format!("from {} to {}", shown(before), shown(batch)),
     }
 }
 

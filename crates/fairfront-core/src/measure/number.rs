@@ -6,7 +6,7 @@ use super::{Measures, share};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::{Distance, Moment, Output, Residual};
 use crate::predictor::Predictor;
-use crate::{Error, Points, Schema};
+use crate::{Attribute, Error, Points, Schema, Unit};
 
 /// The sums of each set of rows, apart from the shares at the thresholds.
 const SUMS: [Output; 7] = [
@@ -44,6 +44,32 @@ pub struct NumberSums {
 }
 
 impl NumberSums {
+    /// The sums over no rows.
+    fn empty(unit: &Unit) -> Self {
+        Self {
+            at_most: vec![0.0; unit.thresholds.len()],
+            ..Self::default()
+        }
+    }
+
+    /// Adds a row, in standard deviations of the target from its mean.
+    pub fn add(&mut self, label: f64, score: f64, weight: f64, unit: &Unit) {
+        let error = score - label;
+        let squared = error * error;
+        self.weight += weight;
+        self.label += weight * label;
+        self.label_squared += weight * label * label;
+        self.score += weight * score;
+        self.score_squared += weight * score * score;
+        self.residual_squared += weight * squared;
+        self.residual_absolute += weight * error.abs();
+        self.residual_fourth += weight * squared * squared;
+        let below = unit.thresholds.partition_point(|tau| *tau < score);
+        for at_most in &mut self.at_most[below..] {
+            *at_most += weight;
+        }
+    }
+
     /// The sums over two sets of rows together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
@@ -88,6 +114,17 @@ pub struct NumberMeasures {
 }
 
 impl NumberMeasures {
+    /// The measures without rows.
+    pub fn empty(unit: &Unit, attributes: &[Attribute]) -> Self {
+        let of = |attribute: &Attribute| vec![NumberSums::empty(unit); attribute.groups.len()];
+        Self {
+            center: unit.center,
+            scale: unit.scale,
+            overall: NumberSums::empty(unit),
+            groups: attributes.iter().map(of).collect(),
+        }
+    }
+
     /// The root of the mean squared error; `None` without rows.
     pub fn rmse(&self, of: &NumberSums) -> Option<f64> {
         share(of.residual_squared, of.weight).map(|mse| self.scale * mse.sqrt())

@@ -1,4 +1,4 @@
-//! Exports a model for other programs, from raw columns to scores and decisions.
+//! Exports a model for other programs, from raw columns to decisions or predicted numbers.
 
 mod onnx;
 mod proto;
@@ -46,8 +46,11 @@ impl Model {
     /// A description of the model for readers of the exported file.
     fn title(&self) -> String {
         let from = &self.provenance;
-        let positive = self.encoding.target.as_ref();
-        let positive = positive.map(|t| format!("; 1 is {}", t.condition()));
+        let target = self.encoding.target.as_ref();
+        let predicts = target.map(|target| match target.is_number() {
+            true => format!("; predicts {}", target.column),
+            false => format!("; 1 is {}", target.condition()),
+        });
         format!(
             "model {} of the {} in {}, fitted on {} by fairfront {}{}",
             from.model_id,
@@ -55,7 +58,7 @@ impl Model {
             from.run,
             from.source,
             from.program,
-            positive.unwrap_or_default()
+            predicts.unwrap_or_default()
         )
         .replace(|c: char| c.is_control(), " ")
     }

@@ -1,4 +1,4 @@
-//! A graph for ONNX runtimes, from raw columns to decisions. It uses doubles throughout, and adds terms in
+//! A graph for ONNX runtimes, from raw columns to decisions or predicted numbers. It uses doubles throughout, and adds terms in
 //! the same order as our own kernels.
 
 mod learned;
@@ -6,6 +6,7 @@ mod network;
 
 use std::collections::BTreeSet;
 
+use fairfront_core::{Calibration, Unit};
 use prost::Message;
 
 use self::learned::Inputs;
@@ -14,6 +15,7 @@ use super::proto::{
     ValueInfo,
 };
 use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
+use crate::model::Results;
 use crate::{Error, Model};
 
 /// Old enough for every runtime in use, and new enough for doubles in all required operators.
@@ -92,12 +94,6 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
 fn properties(model: &Model) -> Vec<Property> {
     let from = &model.provenance;
     let mut properties = vec![
-        ("threshold", model.threshold.to_string()),
-        ("calibration.slope", model.calibration.slope.to_string()),
-        (
-            "calibration.intercept",
-            model.calibration.intercept.to_string(),
-        ),
         ("run", from.run.clone()),
         ("model_id", from.model_id.to_string()),
         ("models", from.models.to_string()),
@@ -111,7 +107,24 @@ fn properties(model: &Model) -> Vec<Property> {
     ];
     if let Some(target) = &model.encoding.target {
         properties.push(("target", target.column.clone()));
-        properties.push(("positive", target.positive_text()));
+    }
+    match model.results() {
+        Results::Decisions {
+            threshold,
+            calibration: Calibration { slope, intercept },
+        } => {
+            let target = model.encoding.target.as_ref();
+            properties.extend(target.map(|target| ("positive", target.positive_text())));
+            properties.extend([
+                ("threshold", threshold.to_string()),
+                ("calibration.slope", slope.to_string()),
+                ("calibration.intercept", intercept.to_string()),
+            ]);
+        }
+        Results::Numbers(unit) => properties.extend([
+            ("target.center", unit.center.to_string()),
+            ("target.scale", unit.scale.to_string()),
+        ]),
     }
     let property = |(key, value): (&str, String)| Property {
         key: format!("fairfront.{key}"),
@@ -320,48 +333,66 @@ impl Builder<'_> {
     }
 
     fn results(&mut self, model: &Model, terms: &Terms, sum: &str) {
-        let [label, probabilities, score] =
-            ["label", "probabilities", "score"].map(|name| terms.result(name));
+        self.graph.output = match model.results() {
+            Results::Numbers(unit) => self.predictions(unit, &terms.result("prediction"), sum),
+            Results::Decisions {
+                threshold,
+                calibration,
+            } => {
+                let names = ["label", "probabilities", "score"].map(|name| terms.result(name));
+                self.decisions(threshold, calibration, &names, sum)
+            }
+        };
+    }
+
+    /// Adds an output with the single column of a matrix.
+    fn flat(&mut self, matrix: &str, output: &str) {
         let flat = self.constant(Tensor {
             dims: vec![1],
             data_type: INT64,
             int64_data: vec![-1],
             ..Tensor::default()
         });
-        self.push("Reshape", &[sum, &flat], &score, Vec::new());
+        self.push("Reshape", &[matrix, &flat], output, Vec::new());
+    }
 
-        let threshold = self.double(model.threshold);
-        let decision = self.node("GreaterOrEqual", &[&score, &threshold]);
+    fn predictions(&mut self, unit: &Unit, prediction: &str, sum: &str) -> Vec<ValueInfo> {
+        let [center, scale] = [unit.center, unit.scale].map(|n| self.double(n));
+        let scaled = self.node("Mul", &[&scale, sum]);
+        let numbers = self.node("Add", &[&center, &scaled]);
+        self.flat(&numbers, prediction);
+        let about = "the prediction in the unit of the target";
+        vec![ValueInfo::rows(prediction, DOUBLE, None, about)]
+    }
+
+    fn decisions(
+        &mut self,
+        threshold: f64,
+        calibration: Calibration,
+        [label, probabilities, score]: &[String; 3],
+        sum: &str,
+    ) -> Vec<ValueInfo> {
+        self.flat(sum, score);
+
+        let threshold = self.double(threshold);
+        let decision = self.node("GreaterOrEqual", &[score, &threshold]);
         let to = Attribute::int("to", INT64.into());
-        self.push("Cast", &[&decision], &label, vec![to]);
+        self.push("Cast", &[&decision], label, vec![to]);
 
-        let [slope, intercept] =
-            [model.calibration.slope, model.calibration.intercept].map(|n| self.double(n));
+        let [slope, intercept] = [calibration.slope, calibration.intercept].map(|n| self.double(n));
         let scaled = self.node("Mul", &[&slope, sum]);
         let odds = self.node("Add", &[&scaled, &intercept]);
         let [negative, positive] = self.two_probabilities(&odds);
         let axis = Attribute::int("axis", 1);
-        self.push(
-            "Concat",
-            &[&negative, &positive],
-            &probabilities,
-            vec![axis],
-        );
+        let both = [negative.as_str(), positive.as_str()];
+        self.push("Concat", &both, probabilities, vec![axis]);
 
-        self.graph.output = vec![
-            ValueInfo::rows(
-                &label,
-                INT64,
-                None,
-                "1 if the score is at least the threshold",
-            ),
-            ValueInfo::rows(
-                &probabilities,
-                DOUBLE,
-                Some(2),
-                "probabilities of the negative and the positive value",
-            ),
-            ValueInfo::rows(&score, DOUBLE, None, "the score"),
-        ];
+        let about = "1 if the score is at least the threshold";
+        let about_both = "probabilities of the negative and the positive value";
+        vec![
+            ValueInfo::rows(label, INT64, None, about),
+            ValueInfo::rows(probabilities, DOUBLE, Some(2), about_both),
+            ValueInfo::rows(score, DOUBLE, None, "the score"),
+        ]
     }
 }

@@ -6,11 +6,12 @@ mod learned;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use fairfront_core::{Calibration, say};
+use fairfront_core::{Calibration, Unit, say};
 use fairfront_data::NumericRule;
 use fairfront_data::setting::DATE_PARTS;
 
 use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
+use crate::model::Results;
 use crate::{Error, Model};
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
@@ -68,21 +69,40 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
             let _ = writeln!(sum, "    + {}", category(term, &missing_strings, added));
         }
     }
-    let [score, probability, decision] =
-        ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
-    let threshold = literal(model.threshold);
-    let Calibration { slope, intercept } = model.calibration;
-    let (odds, minus) = match model.calibration == Calibration::default() {
+    let result = |name: &str| identifier(&terms.result(name));
+    let title = model.title();
+    Ok(match model.results() {
+        Results::Numbers(unit) => predictions(&title, &sum, unit, &result("prediction")),
+        Results::Decisions {
+            threshold,
+            calibration,
+        } => {
+            let names = ["score", "probability", "decision"].map(result);
+            decisions(&title, &sum, threshold, calibration, &names)
+        }
+    })
+}
+
+/// The query for scores, probabilities and decisions, from the terms of the score.
+fn decisions(
+    title: &str,
+    sum: &str,
+    threshold: f64,
+    calibration: Calibration,
+    [score, probability, decision]: &[String; 3],
+) -> String {
+    let threshold = literal(threshold);
+    let (odds, minus) = match calibration == Calibration::default() {
         true => (score.clone(), format!("-{score}")),
         false => {
+            let Calibration { slope, intercept } = calibration;
             let odds = format!("{} * {score} + {}", literal(slope), literal(intercept));
             let minus = format!("-({odds})");
             (odds, minus)
         }
     };
-    let title = model.title();
     // Above 700, exp overflows, which is an error in PostgreSQL.
-    Ok(format!(
+    format!(
         "-- {title}
 -- Put your table's name in place of input; the score alone is the expression before AS {score}.
 SELECT
@@ -100,7 +120,22 @@ FROM (
   FROM input
 ) AS scored;
 "
-    ))
+    )
+}
+
+/// The query for predictions in the unit of the target, from the terms of the score.
+fn predictions(title: &str, sum: &str, unit: &Unit, prediction: &str) -> String {
+    let [center, scale] = [unit.center, unit.scale].map(literal);
+    format!(
+        "-- {title}
+-- Put your table's name in place of input; the prediction alone is the expression before AS {prediction}.
+SELECT
+  input.*,
+  {center} + {scale} * (
+    {sum}  ) AS {prediction}
+FROM input;
+"
+    )
 }
 
 /// The scaled value of a numeric column, and the condition that the value is present.

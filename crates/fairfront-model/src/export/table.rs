@@ -4,6 +4,7 @@
 use fairfront_data::MISSING_CATEGORY;
 
 use super::{LearnedTerms, Terms};
+use crate::model::Results;
 use crate::{Error, Model};
 
 const HEADER: [&str; 7] = [
@@ -29,12 +30,17 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
 
 fn rows(model: &Model) -> Vec<[String; 7]> {
     let terms = Terms::of(model);
+    // Coefficients of a number are in the unit of the target.
+    let scale_of_score = match model.results() {
+        Results::Numbers(unit) => unit.scale,
+        Results::Decisions { .. } => 1.0,
+    };
     let mut names = model.coefficients.0.iter().map(|(name, _)| name.clone());
     let mut rows = vec![HEADER.map(Into::into)];
     let mut row = |column: &str, category: &str, coefficient: f64, scale: [String; 3]| {
         let feature = names.next().unwrap_or_default();
         let [shift, factor, mean] = scale;
-        let coefficient = number(coefficient);
+        let coefficient = number(scale_of_score * coefficient);
         let (column, category) = (column.to_owned(), category.to_owned());
         rows.push([feature, column, category, coefficient, shift, factor, mean]);
     };
@@ -60,12 +66,19 @@ fn rows(model: &Model) -> Vec<[String; 7]> {
             row(&rule.column, category, *coefficient, Default::default());
         }
     }
-    for (name, value) in [
-        ("(intercept)", model.intercept),
-        ("(threshold)", model.threshold),
-        ("(calibration slope)", model.calibration.slope),
-        ("(calibration intercept)", model.calibration.intercept),
-    ] {
+    let constants = match model.results() {
+        Results::Numbers(unit) => vec![("(intercept)", unit.number(model.intercept))],
+        Results::Decisions {
+            threshold,
+            calibration,
+        } => vec![
+            ("(intercept)", model.intercept),
+            ("(threshold)", threshold),
+            ("(calibration slope)", calibration.slope),
+            ("(calibration intercept)", calibration.intercept),
+        ],
+    };
+    for (name, value) in constants {
         let mut row: [String; 7] = Default::default();
         (row[0], row[3]) = (name.into(), number(value));
         rows.push(row);

@@ -5,6 +5,7 @@ use super::*;
 use crate::seal::reseal;
 
 const MODEL: &str = include_str!("../../cases/model.json");
+const NUMBER: &str = include_str!("../../cases/model-number.json");
 const FORMATS: [ExportFormat; 3] = [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table];
 
 fn model() -> Model {
@@ -95,6 +96,48 @@ fn graphs_are_read_back() {
     assert_eq!(proto.doc_string, model().title());
 }
 
+#[test]
+fn numbers_are_exported_in_the_unit_of_the_target() {
+    let model = Model::from_json(NUMBER).expect("a model");
+    assert_eq!(Model::from_json(&model.to_json()), Ok(model.clone()));
+    let text = |format| {
+        let bytes = model.export(format).expect("exported");
+        String::from_utf8(bytes).expect("UTF-8")
+    };
+    let sql = text(ExportFormat::Sql);
+    assert!(sql.contains("fairfront 0.1.0; predicts salary\n"), "{sql}");
+    assert!(
+        sql.contains("  4.1e4 + 8e3 * (\n    CAST((-5e-1) AS DOUBLE PRECISION)"),
+        "{sql}"
+    );
+    assert!(
+        sql.ends_with("  ) AS \"prediction\"\nFROM input;\n"),
+        "{sql}"
+    );
+    let table = text(ExportFormat::Table);
+    // 0.75 and 0.125 standard deviations of 8,000; the intercept is 41,000 − 4,000.
+    for line in [
+        "\nage,age,,6000.0,38.5,13.0,38.5\n",
+        "\npay,pay,,1000.0,31000.0,10000.0,31000.0\n",
+        "\njob=nurse,job,nurse,1600.0,,,\n",
+    ] {
+        assert!(table.contains(line), "{table}");
+    }
+    assert!(table.ends_with("\n(intercept),,,37000.0,,,\n"), "{table}");
+
+    let bytes = model.export(ExportFormat::Onnx).expect("a graph");
+    let proto = proto::Model::decode(bytes.as_slice()).expect("a graph");
+    let outputs = proto.graph.expect("a graph").output;
+    let outputs: Vec<&str> = outputs.iter().map(|o| o.name.as_str()).collect();
+    assert_eq!(outputs, ["prediction"]);
+    let keys: Vec<&str> = proto
+        .metadata_props
+        .iter()
+        .map(|p| p.key.as_str())
+        .collect();
+    assert!(keys.contains(&"fairfront.target.center") && !keys.contains(&"fairfront.positive"));
+}
+
 /// Every accepted model can be exported, or is rejected with a reason. With a wrong checksum it is
 /// rejected.
 fn try_out(text: &str) {
@@ -147,6 +190,7 @@ proptest! {
 
     #[test]
     fn no_other_value_panics(
+        of in prop::sample::select(&[MODEL, NUMBER]),
         at in any::<prop::sample::Index>(),
         with in prop_oneof![
             Just("null".to_owned()),
@@ -158,7 +202,7 @@ proptest! {
             ".{0,12}".prop_map(|t| serde_json::json!(t).to_string()),
         ],
     ) {
-        let mut value: serde_json::Value = serde_json::from_str(MODEL).expect("JSON");
+        let mut value: serde_json::Value = serde_json::from_str(of).expect("JSON");
         value.as_object_mut().expect("an object").remove("checksum");
         let mut found = Vec::new();
         places(&value, "", &mut found);

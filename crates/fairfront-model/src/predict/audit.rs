@@ -1,100 +1,17 @@
-//! Compares decisions with the labels, by group.
+//! Compares decisions or predictions with the target, by group.
 
-use fairfront_core::{Attribute, Calibration, Confusion, Measures, Name, UNKNOWN_GROUP, say};
+use fairfront_core::{Attribute, Confusion, Measures, Name, NumberMeasures, UNKNOWN_GROUP, say};
 use fairfront_data::setting::{TARGET, WEIGHT};
 use fairfront_data::{
     AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
 };
-use serde::Serialize;
 
+use super::audited::{
+    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, Unknown,
+};
+use crate::model::Results;
 use crate::setting::AUDIT;
 use crate::{Error, Model};
-
-/// The decisions of a model on rows with known labels and groups.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Audit {
-    /// The target and its positive value.
-    pub target: String,
-    /// The values that count as positive.
-    pub positive: String,
-    /// The condition for a positive label, in readable form.
-    #[serde(skip)]
-    pub condition: String,
-    /// The weight column, if counts are sums of weights.
-    pub weight: Option<String>,
-    /// Rates over all rows with a label.
-    pub overall: AuditedGroup,
-    /// Mean log loss of the probabilities; `None` without rows.
-    pub log_loss: Option<f64>,
-    /// Each sensitive attribute.
-    pub attributes: Vec<AuditedAttribute>,
-    /// Rows that could not be compared.
-    pub unknown: Unknown,
-}
-
-/// Rows that could not be compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Unknown {
-    /// Rows without a label, which are ignored.
-    pub label: usize,
-    /// Rows with a label whose group is missing or did not occur in training, by attribute. They count only
-    /// in the overall figures.
-    pub group: Ordered<usize>,
-}
-
-/// The groups of a sensitive attribute, and their differences; `None` if the rows do not define a number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AuditedAttribute {
-    /// The attribute.
-    pub name: String,
-    /// Its groups.
-    pub groups: Ordered<AuditedGroup>,
-    /// Groups that had too few training rows for one or all of the comparisons below.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
-    /// Largest minus smallest selection rate.
-    pub demographic_parity_difference: Option<f64>,
-    /// Smallest over largest selection rate.
-    pub demographic_parity_ratio: Option<f64>,
-    /// Largest minus smallest false negative rate.
-    pub equal_opportunity_difference: Option<f64>,
-    /// Largest minus smallest false positive rate.
-    pub false_positive_rate_difference: Option<f64>,
-    /// The larger of the two differences above.
-    pub equalized_odds_difference: Option<f64>,
-}
-
-/// Rates of some rows; `None` if the denominator is zero.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AuditedGroup {
-    /// Rows, or the sum of their weights.
-    pub count: f64,
-    /// Share of rows labeled positive.
-    pub positive_rate: Option<f64>,
-    /// Share of selected rows.
-    pub selection_rate: Option<f64>,
-    /// Share of rows not selected among those labeled positive.
-    pub false_negative_rate: Option<f64>,
-    /// Share of selected rows among those labeled negative.
-    pub false_positive_rate: Option<f64>,
-    /// Share of correct decisions.
-    pub accuracy: Option<f64>,
-}
-
-impl AuditedGroup {
-    fn of(rows: &Confusion) -> Self {
-        let count = rows.count();
-        let positives = rows.true_positives + rows.false_negatives;
-        Self {
-            count,
-            positive_rate: (count > 0.0).then(|| positives / count),
-            selection_rate: rows.selection_rate(),
-            false_negative_rate: rows.false_negative_rate(),
-            false_positive_rate: rows.false_positive_rate(),
-            accuracy: rows.accuracy(),
-        }
-    }
-}
 
 /// The counts so far.
 pub(super) struct Tally {
@@ -113,18 +30,18 @@ impl Tally {
 }
 
 /// The rules that give rows their labels and groups.
-pub(super) struct Auditor {
+pub(super) struct Auditor<'a> {
     target: TargetRule,
     attributes: Vec<AttributeRule>,
     weight: Option<String>,
-    calibration: Calibration,
+    results: Results<'a>,
 }
 
-impl Auditor {
-    pub(super) fn new(model: &Model, weight: Option<String>) -> Result<Self, Error> {
+impl<'a> Auditor<'a> {
+    pub(super) fn new(model: &'a Model, weight: Option<String>) -> Result<Self, Error> {
         let Some(target) = model.encoding.target.clone() else {
             return Err(Error::data(say![
-                "the model has no target, so there is nothing to compare decisions with";
+                "the model has no target, so there is nothing to compare its results with";
                 "remove ", AUDIT;
                 "fit the model with ", TARGET
             ]));
@@ -134,7 +51,7 @@ impl Auditor {
             target,
             attributes,
             weight,
-            calibration: model.calibration,
+            results: model.results(),
         })
     }
 
@@ -161,53 +78,75 @@ impl Auditor {
     pub(super) fn begin(&self) -> Tally {
         let attributes = self.attributes.iter().map(|rule| rule.attribute.clone());
         let attributes: Vec<Attribute> = attributes.collect();
+        let mut measures = Measures::empty(&attributes);
+        if let Results::Numbers(unit) = self.results {
+            measures.numbers = Some(NumberMeasures::empty(unit, &attributes));
+        }
         Tally {
-            measures: Measures::empty(&attributes),
+            measures,
             unknown_label: 0,
             unknown_group: vec![0; self.attributes.len()],
         }
     }
 
     /// Counts the rows of a batch.
-    pub(super) fn tally(
-        &self,
-        batch: &RowBatch,
-        scores: &[f64],
-        decisions: &[bool],
-    ) -> Result<Tally, Error> {
+    pub(super) fn tally(&self, batch: &RowBatch, scores: &[f64]) -> Result<Tally, Error> {
         let mut tally = self.begin();
+        if let Some((row, problem)) = self.target.unusable(&batch.table)? {
+            return Err(Error::Table(DataError::Cell {
+                place: batch.place(row),
+                column: self.target.column.clone(),
+                problem: problem.into(),
+            }));
+        }
         let labels = self.target.labels(&batch.table)?;
         let groups = self.attributes.iter().map(|rule| rule.groups(&batch.table));
         let groups: Vec<Vec<u32>> = groups.collect::<Result<_, _>>()?;
         let weights = self.weights(batch)?;
         let mut loss = 0.0;
+        let measures = &mut tally.measures;
         for (row, label) in labels.iter().enumerate() {
             let Some(label) = *label else {
                 tally.unknown_label += 1;
                 continue;
             };
-            let label = label > 0.0;
+            let score = scores[row];
             let weight = weights.map_or(1.0, |w| w.get(row));
-            let odds = self.calibration.log_odds(scores[row]);
-            let margin = if label { odds } else { -odds };
-            loss += weight * log_loss(margin);
-            count(&mut tally.measures.overall, label, decisions[row], weight);
-            for (attribute, groups) in groups.iter().enumerate() {
-                match groups[row] {
-                    UNKNOWN_GROUP => tally.unknown_group[attribute] += 1,
-                    group => {
-                        let of = &mut tally.measures.groups[attribute][group as usize];
-                        count(of, label, decisions[row], weight);
-                    }
+            let of_row = || groups.iter().map(|groups| groups[row]);
+            match (self.results, &mut measures.numbers) {
+                (Results::Numbers(unit), Some(numbers)) => {
+                    let label = unit.label(label);
+                    let (overall, groups) = (&mut numbers.overall, &mut numbers.groups);
+                    add_row(overall, groups, of_row(), |sums| {
+                        sums.add(label, score, weight, unit);
+                    });
+                }
+                (Results::Numbers(_), None) => {}
+                (
+                    Results::Decisions {
+                        threshold,
+                        calibration,
+                    },
+                    _,
+                ) => {
+                    let (label, decision) = (label > 0.0, score >= threshold);
+                    let odds = calibration.log_odds(score);
+                    loss += weight * log_loss(if label { odds } else { -odds });
+                    let (overall, groups) = (&mut measures.overall, &mut measures.groups);
+                    add_row(overall, groups, of_row(), |rows| {
+                        count(rows, label, decision, weight);
+                    });
                 }
             }
+            let unknown = tally.unknown_group.iter_mut().zip(of_row());
+            unknown.for_each(|(n, group)| *n += usize::from(group == UNKNOWN_GROUP));
         }
-        let total = tally.measures.overall.count();
-        tally.measures.log_loss = (total > 0.0).then(|| loss / total);
+        let total = measures.overall.count();
+        measures.log_loss = (total > 0.0).then(|| loss / total);
         Ok(tally)
     }
 
-    fn weights<'a>(&self, batch: &'a RowBatch) -> Result<Option<&'a Numbers>, Error> {
+    fn weights<'b>(&self, batch: &'b RowBatch) -> Result<Option<&'b Numbers>, Error> {
         let Some(name) = &self.weight else {
             return Ok(None);
         };
@@ -228,18 +167,27 @@ impl Auditor {
 
     pub(super) fn finish(&self, tally: &Tally) -> Audit {
         let measures = &tally.measures;
+        let groups = |attribute: usize| -> Vec<AuditedGroup> {
+            match &measures.numbers {
+                Some(numbers) => {
+                    let groups = numbers.groups[attribute].iter();
+                    groups
+                        .map(|g| AuditedGroup::of_numbers(numbers, g))
+                        .collect()
+                }
+                None => {
+                    let groups = measures.groups[attribute].iter();
+                    groups.map(AuditedGroup::of_decisions).collect()
+                }
+            }
+        };
         let attribute = |(a, rule): (usize, &AttributeRule)| {
             let names = rule.attribute.groups.iter().cloned();
-            let groups = measures.groups[a].iter().map(AuditedGroup::of);
             AuditedAttribute {
                 name: rule.attribute.name.clone(),
-                groups: Ordered(names.zip(groups).collect()),
+                groups: Ordered(names.zip(groups(a)).collect()),
                 left_out: rule.attribute.left_out().cloned().collect(),
-                demographic_parity_difference: measures.demographic_parity_difference(a),
-                demographic_parity_ratio: measures.demographic_parity_ratio(a),
-                equal_opportunity_difference: measures.equal_opportunity_difference(a),
-                false_positive_rate_difference: measures.false_positive_rate_difference(a),
-                equalized_odds_difference: measures.equalized_odds_difference(a),
+                differences: AuditedDifferences::of(measures, a),
             }
         };
         let names = self
@@ -247,19 +195,47 @@ impl Auditor {
             .iter()
             .map(|rule| rule.attribute.name.clone());
         let unknown = names.zip(tally.unknown_group.iter().copied());
+        let (kind, overall) = match &measures.numbers {
+            Some(numbers) => (
+                AuditedKind::Numbers {
+                    r2: numbers.r2(&numbers.overall),
+                },
+                AuditedGroup::of_numbers(numbers, &numbers.overall),
+            ),
+            None => (
+                AuditedKind::Decisions {
+                    positive: self.target.positive_text(),
+                    log_loss: measures.log_loss,
+                },
+                AuditedGroup::of_decisions(&measures.overall),
+            ),
+        };
         Audit {
             target: self.target.column.clone(),
-            positive: self.target.positive_text(),
             condition: self.target.condition(),
+            kind,
             weight: self.weight.clone(),
-            overall: AuditedGroup::of(&measures.overall),
-            log_loss: measures.log_loss,
+            overall,
             attributes: self.attributes.iter().enumerate().map(attribute).collect(),
             unknown: Unknown {
                 label: tally.unknown_label,
                 group: Ordered(unknown.collect()),
             },
         }
+    }
+}
+
+/// Adds a row to the sums over all rows and to those of its groups.
+fn add_row<T>(
+    overall: &mut T,
+    groups: &mut [Vec<T>],
+    of_row: impl Iterator<Item = u32>,
+    add: impl Fn(&mut T),
+) {
+    add(overall);
+    for (groups, group) in groups.iter_mut().zip(of_row) {
+        // A row of unknown group counts only overall.
+        groups.get_mut(group as usize).into_iter().for_each(&add);
     }
 }
 

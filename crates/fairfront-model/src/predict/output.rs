@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-use super::{COLUMNS, Scored};
+use super::{DECISION, NOTE, ResultColumns, Scored};
 use crate::Error;
 
 /// The minimum number of rows per row group, except for the last.
@@ -37,21 +37,29 @@ pub(super) enum Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Starts a file with these kept columns.
-    pub(super) fn new(out: Predictions<'a>, kept: &[String]) -> Result<Self, Error> {
+    /// Starts a file with these kept columns and results.
+    pub(super) fn new(
+        out: Predictions<'a>,
+        kept: &[String],
+        results: &[&str],
+    ) -> Result<Self, Error> {
         Ok(match out {
             Predictions::None => Self::None,
             Predictions::Csv(out) => {
                 let mut header = Vec::new();
-                for name in kept {
+                for name in kept
+                    .iter()
+                    .map(String::as_str)
+                    .chain(results.iter().copied())
+                {
                     push_text(&mut header, name);
                     header.push(b',');
                 }
-                header.extend_from_slice(COLUMNS.join(",").as_bytes());
+                header.extend_from_slice(NOTE.as_bytes());
                 header.push(b'\n');
                 Self::Csv(out, header)
             }
-            Predictions::Parquet(out) => Self::Parquet(Box::new(Groups::new(out, kept)?)),
+            Predictions::Parquet(out) => Self::Parquet(Box::new(Groups::new(out, kept, results)?)),
         })
     }
 
@@ -103,18 +111,30 @@ fn failed_parquet(error: ParquetError) -> Error {
 
 /// The rows as lines of CSV.
 pub(super) fn lines(rows: &Scored) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rows.scores.len() * 48);
-    for (row, score) in rows.scores.iter().enumerate() {
+    let mut out = Vec::with_capacity(rows.notes.len() * 48);
+    for (row, note) in rows.notes.iter().enumerate() {
         for kept in &rows.kept {
             push_text(&mut out, kept.get(row));
             out.push(b',');
         }
-        push_number(&mut out, *score);
-        out.push(b',');
-        push_number(&mut out, rows.calibration.probability(*score));
-        let decision: &[u8] = if rows.decisions[row] { b",1," } else { b",0," };
-        out.extend_from_slice(decision);
-        push_text(&mut out, &rows.notes[row]);
+        match &rows.columns {
+            ResultColumns::Decisions {
+                scores,
+                probabilities,
+                decisions,
+            } => {
+                push_number(&mut out, scores[row]);
+                out.push(b',');
+                push_number(&mut out, probabilities[row]);
+                let decision: &[u8] = if decisions[row] { b",1," } else { b",0," };
+                out.extend_from_slice(decision);
+            }
+            ResultColumns::Numbers(predictions) => {
+                push_number(&mut out, predictions[row]);
+                out.push(b',');
+            }
+        }
+        push_text(&mut out, note);
         out.push(b'\n');
     }
     out
@@ -145,15 +165,19 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    fn new(out: &'a mut (dyn Write + Send), kept: &[String]) -> Result<Self, Error> {
+    fn new(
+        out: &'a mut (dyn Write + Send),
+        kept: &[String],
+        results: &[&str],
+    ) -> Result<Self, Error> {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by("fairfront".into());
-        // Scores hardly ever repeat.
-        for name in &COLUMNS[..2] {
+        // Numbers hardly ever repeat.
+        for name in results.iter().filter(|name| **name != DECISION) {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(*name), false);
         }
-        let schema = schema(kept).map_err(failed_parquet)?;
+        let schema = schema(kept, results).map_err(failed_parquet)?;
         let writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
         Ok(Self {
             writer: writer.map_err(failed_parquet)?,
@@ -163,7 +187,7 @@ impl<'a> Groups<'a> {
     }
 
     fn take(&mut self, rows: Scored) -> Result<(), ParquetError> {
-        self.n_rows += rows.scores.len();
+        self.n_rows += rows.notes.len();
         self.rows.push(rows);
         match self.n_rows >= GROUP_ROWS {
             true => self.write_group(),
@@ -215,26 +239,32 @@ fn write_column(
             let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
             strings.write_batch(&present, Some(&categories), None)?;
         }
-        ColumnWriter::DoubleColumnWriter(doubles) if index == n_kept => {
-            doubles.write_batch(&rows.scores, None, None)?;
-        }
         ColumnWriter::DoubleColumnWriter(doubles) => {
-            let chances = rows.scores.iter();
-            let chances = chances.map(|score| rows.calibration.probability(*score));
-            doubles.write_batch(&chances.collect::<Vec<_>>(), None, None)?;
+            let numbers = match &rows.columns {
+                ResultColumns::Decisions { scores, .. } if index == n_kept => scores,
+                ResultColumns::Decisions { probabilities, .. } => probabilities,
+                ResultColumns::Numbers(predictions) => predictions,
+            };
+            doubles.write_batch(numbers, None, None)?;
         }
-        ColumnWriter::Int32ColumnWriter(decisions) => {
-            let values = rows.decisions.iter().map(|d| i32::from(*d));
-            decisions.write_batch(&values.collect::<Vec<_>>(), None, None)?;
+        ColumnWriter::Int32ColumnWriter(integers) => {
+            if let ResultColumns::Decisions { decisions, .. } = &rows.columns {
+                let values = decisions.iter().map(|d| i32::from(*d));
+                integers.write_batch(&values.collect::<Vec<_>>(), None, None)?;
+            }
         }
         _ => {}
     }
     Ok(())
 }
 
-/// Kept columns, then the columns of every prediction; empty strings are null.
-fn schema(kept: &[String]) -> Result<TypePtr, ParquetError> {
-    let number = |name: &str, physical| -> Result<TypePtr, ParquetError> {
+/// Kept columns, the results, and the note; empty strings are null.
+fn schema(kept: &[String], results: &[&str]) -> Result<TypePtr, ParquetError> {
+    let number = |name: &str| -> Result<TypePtr, ParquetError> {
+        let physical = match name == DECISION {
+            true => Physical::INT32,
+            false => Physical::DOUBLE,
+        };
         let field = Type::primitive_type_builder(name, physical);
         let field = field.with_repetition(Repetition::REQUIRED);
         Ok(Arc::new(field.build()?))
@@ -245,13 +275,10 @@ fn schema(kept: &[String]) -> Result<TypePtr, ParquetError> {
             .with_logical_type(Some(LogicalType::String));
         Ok(Arc::new(field.build()?))
     };
-    let [score, probability, decision, note] = COLUMNS;
     let kept = kept.iter().map(|name| text(name));
-    let mut fields = kept.collect::<Result<Vec<_>, _>>()?;
-    fields.push(number(score, Physical::DOUBLE)?);
-    fields.push(number(probability, Physical::DOUBLE)?);
-    fields.push(number(decision, Physical::INT32)?);
-    fields.push(text(note)?);
+    let results = results.iter().map(|name| number(name));
+    let fields = kept.chain(results).chain([text(NOTE)]);
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Type::group_type_builder("predictions").with_fields(fields);
     Ok(Arc::new(schema.build()?))
 }

@@ -14,7 +14,8 @@ use crate::used::reduced;
 
 /// The scores of all rows of a table, the same numbers as from [`predict`](crate::predict). `params` are
 /// the coefficients in the order of the encoding's features, then the intercept. All threads encode rows
-/// block by block, and no block is kept. Target and sensitive columns are not needed.
+/// block by block, and no block is kept. Target and sensitive columns are not needed. The score of a model
+/// that predicts a number is in standard deviations of the target from its mean ([`Unit::number`](fairfront_core::Unit::number)).
 pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result<Vec<f64>, Error> {
     let schema = encoding.schema();
     let n_params = predictor_of(&schema).n_params(&schema);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
-use crate::seal::seal;
+use crate::seal::{reseal, seal};
 
 /// score = 0.5 + 2 (age − 30)/10 + 0.25 [pay missing] + (pay − 100)/50 − 1 nurse + 1 clerk
 /// − 0.5 (other) + 0.125 (missing) + 3 [zone a] − 3 [zone b]
@@ -110,7 +110,11 @@ fn scores_follow_the_formula_and_notes_list_missing_values() {
         let _ = writeln!(expected, "{score:?},{chance:?},{decision},{note}");
     }
     assert_eq!(text, expected);
-    assert_eq!((done.rows, done.selected, done.noted), (4, 3, 2));
+    assert_eq!((done.rows, done.noted), (4, 2));
+    assert!(matches!(
+        done.results,
+        Summary::Decisions { selected: 3, .. }
+    ));
     assert_eq!(done.unused, ["more"]);
     let lacking: Vec<_> = done
         .lacking
@@ -273,35 +277,23 @@ fn audit_counts_by_group() {
         done.audit.expect("an audit")
     };
     let found = audit(None);
-    assert_eq!(
-        (found.overall.count, found.overall.accuracy),
-        (5.0, Some(0.6))
-    );
+    let json = serde_json::to_value(&found).expect("JSON");
+    assert_eq!(json["overall"]["count"], 5.0);
+    assert_eq!(json["overall"]["accuracy"], 0.6);
     assert_eq!(found.unknown.label, 1);
     assert_eq!(found.unknown.group.get("sex"), Some(&1));
-    let sex = &found.attributes[0];
-    let women = sex.groups.get("F").expect("a group");
-    assert_eq!(women.selection_rate, Some(0.5));
-    assert_eq!(
-        (women.false_negative_rate, women.false_positive_rate),
-        (Some(0.5), None)
-    );
-    assert_eq!(sex.demographic_parity_difference, Some(0.0));
-    assert_eq!(sex.demographic_parity_ratio, Some(1.0));
-    assert_eq!(sex.equal_opportunity_difference, None);
-    let weighted = audit(Some("w"));
-    assert_eq!(
-        weighted.attributes[0]
-            .groups
-            .get("F")
-            .expect("F")
-            .selection_rate,
-        Some(0.25)
-    );
-    assert_eq!(
-        weighted.attributes[0].demographic_parity_difference,
-        Some(0.25)
-    );
+    let sex = &json["attributes"][0];
+    let women = &sex["groups"]["F"];
+    assert_eq!(women["selection_rate"], 0.5);
+    assert_eq!(women["false_negative_rate"], 0.5);
+    assert!(women["false_positive_rate"].is_null());
+    assert_eq!(sex["demographic_parity_difference"], 0.0);
+    assert_eq!(sex["demographic_parity_ratio"], 1.0);
+    assert!(sex["equal_opportunity_difference"].is_null());
+    let weighted = serde_json::to_value(audit(Some("w"))).expect("JSON");
+    let sex = &weighted["attributes"][0];
+    assert_eq!(sex["groups"]["F"]["selection_rate"], 0.25);
+    assert_eq!(sex["demographic_parity_difference"], 0.25);
 
     let without = b"zone,age,job,pay\na,30,nurse,100\n";
     let said = predict_with(&model(), without, &options(Some("w"))).expect_err("no target");
@@ -315,6 +307,151 @@ fn audit_counts_by_group() {
         said.expect_err("a weight")
             .contains("row 2, column \"w\": the weight")
     );
+}
+
+/// The same model for a number with the mean 100 and the standard deviation 8.
+fn number_model() -> Model {
+    let unit = r#"{"column": "y", "unit": {"center": 100.0, "scale": 8.0, "range": [70.0, 130.0], "thresholds": [-1.0, 0.0, 1.0]}}"#;
+    let text = MODEL
+        .replace(r#""threshold": 0.0, "#, "")
+        .replace(r#"{"column": "y", "positive": "yes"}"#, unit);
+    Model::from_json(&seal(&text)).expect("a model")
+}
+
+#[test]
+fn numbers_are_predicted_in_the_unit_of_the_target() {
+    let rows = b"zone,age,job,pay\na,30,nurse,100\nb,?,astronaut,\na,100,nurse,100\n";
+    let keep = |name: &str| PredictOptions {
+        keep: vec![name.into()],
+        ..PredictOptions::default()
+    };
+    let (text, done) = predict_with(&number_model(), rows, &keep("zone")).expect("predictions");
+    // Scores of 2.5, 0.25 and 16.5; the last one is beyond the training targets and is not cut off.
+    let expected = "zone,prediction,note\na,120.0,\n\
+                    b,102.0,age missing; pay missing; job unseen: astronaut\na,232.0,\n";
+    assert_eq!(text, expected);
+    assert_eq!(
+        done.results,
+        Summary::Numbers {
+            mean_prediction: Some((120.0 + 102.0 + 232.0) / 3.0),
+            training_range: [70.0, 130.0],
+            outside_training_range: 1,
+        }
+    );
+    let json = serde_json::to_value(&done).expect("JSON");
+    assert!(json.get("selected").is_none() && json.get("outside_training_range").is_some());
+    // Only the names of its own columns are taken.
+    let said = predict_with(&number_model(), rows, &keep("prediction")).expect_err("usage");
+    assert!(said.contains("rename it"), "{said}");
+    let said = predict_with(&number_model(), rows, &keep("score")).expect_err("no column");
+    assert!(said.contains("\"score\" for keep"), "{said}");
+
+    let path = file(rows);
+    let path = path.path().display().to_string();
+    assert_eq!(
+        score_file(&number_model(), &path).expect("predictions"),
+        [120.0, 102.0, 232.0]
+    );
+    let mut parquet = Vec::new();
+    let out = Predictions::Parquet(&mut parquet);
+    predict(&number_model(), &path, &PredictOptions::default(), out).expect("a file");
+    let again = file(&parquet);
+    let table = fairfront_data::read_table(
+        &[again.path().display().to_string()],
+        &fairfront_data::ReadOptions::default(),
+    )
+    .expect("a table");
+    let column = table.column("prediction").and_then(Column::numeric);
+    let numbers: Vec<f64> = column.expect("numbers").iter().collect();
+    assert_eq!(numbers, [120.0, 102.0, 232.0]);
+}
+
+#[test]
+fn audits_of_numbers_follow_the_definitions() {
+    // Predictions of 120, 72, 112 and 136.
+    let rows = "zone,age,job,pay,y,sex,w\na,30,nurse,100,118,F,1\nb,30,nurse,100,80,F,3\n\
+                a,25,nurse,100,112,M,2\na,30,clerk,100,140,M,2\na,30,nurse,100,,M,1\n\
+                a,30,nurse,100,100,X,1\n";
+    let options = |weight: Option<&str>| PredictOptions {
+        audit: true,
+        weight: weight.map(Into::into),
+        ..PredictOptions::default()
+    };
+    let audit = |weight| {
+        let found = predict_with(&number_model(), rows.as_bytes(), &options(weight));
+        serde_json::to_value(found.expect("an audit").1.audit).expect("JSON")
+    };
+    let near = |value: &serde_json::Value, expected: f64| {
+        let value = value.as_f64().expect("a number");
+        assert!((value - expected).abs() < 1e-12, "{value} {expected}");
+    };
+    let found = audit(None);
+    let women = &found["attributes"][0]["groups"]["F"];
+    near(&women["count"], 2.0);
+    near(&women["mean_prediction"], 96.0);
+    near(&women["mean_target"], 99.0);
+    near(&women["mean_residual"], 3.0);
+    near(&women["rmse"], 34_f64.sqrt());
+    near(&women["mae"], 5.0);
+    let men = &found["attributes"][0]["groups"]["M"];
+    near(&men["mean_prediction"], 124.0);
+    near(&men["rmse"], 8_f64.sqrt());
+    near(&men["mae"], 2.0);
+    let sex = &found["attributes"][0];
+    near(&sex["mean_difference"], 28.0);
+    near(&sex["rmse_difference"], 34_f64.sqrt() - 8_f64.sqrt());
+    near(&sex["mae_difference"], 3.0);
+    near(&sex["worst_group_mae"], 5.0);
+    // At 92 and 100 half of the women are below and no man; at 108 the same.
+    near(&sex["distribution_difference"], 0.5);
+    near(&sex["mean_distribution_difference"], 0.5);
+    // The row of unknown sex counts only overall: errors 2, -8, 0, -4 and 20.
+    near(&found["overall"]["count"], 5.0);
+    near(&found["overall"]["rmse"], (484.0_f64 / 5.0).sqrt());
+    let spread = [118.0, 80.0, 112.0, 140.0, 100.0].map(|y: f64| (y - 110.0) * (y - 110.0));
+    near(&found["r2"], 1.0 - 484.0 / spread.iter().sum::<f64>());
+    assert_eq!(found["unknown"]["label"], 1);
+    assert_eq!(found["unknown"]["group"]["sex"], 1);
+    assert!(found.get("positive").is_none() && found.get("log_loss").is_none());
+    let weighted = audit(Some("w"));
+    let women = &weighted["attributes"][0]["groups"]["F"];
+    near(&women["mean_prediction"], (120.0 + 3.0 * 72.0) / 4.0);
+    near(&women["mae"], (2.0 + 3.0 * 8.0) / 4.0);
+
+    for (bad, expected) in [
+        ("x118", "\"x118\" is not a number"),
+        ("inf", "\"inf\" is not a number"),
+        ("1e60", "1e60 is too large for a target"),
+    ] {
+        let rows = rows.replace("100,118", &format!("100,{bad}"));
+        let said = predict_with(&number_model(), rows.as_bytes(), &options(None));
+        let said = said.expect_err("not a number");
+        let place = "row 1 (line 2), column \"y\": ";
+        assert!(said.contains(&format!("{place}{expected}")), "{said}");
+        // The target is not read without an audit.
+        assert!(predict_with(&number_model(), rows.as_bytes(), &PredictOptions::default()).is_ok());
+    }
+}
+
+#[test]
+fn models_have_the_results_of_their_target() {
+    let rejected = |text: &str| {
+        let found = Model::from_json(&reseal(text));
+        found.expect_err("corrupted").to_string()
+    };
+    let said = rejected(&model().to_json().replace("\"threshold\": 0.0,", ""));
+    assert!(said.contains("its threshold is missing"), "{said}");
+    let number = number_model().to_json();
+    assert!(!number.contains("\"threshold\"") && !number.contains("calibration"));
+    for more in [
+        r#""threshold": 0.0,"#,
+        r#""calibration": {"slope": 1.0, "intercept": 0.0},"#,
+    ] {
+        let said = rejected(&number.replacen('{', &format!("{{{more}"), 1));
+        assert!(said.contains("no threshold and no calibration"), "{said}");
+    }
+    let said = rejected(&number.replace("\"scale\": 8.0", "\"scale\": 0.0"));
+    assert!(said.contains("unit"), "{said}");
 }
 
 #[test]
@@ -374,7 +511,11 @@ fn numbers_are_the_same_group_in_every_notation() {
             let found = audit(&model, &rows(one, zero));
             assert_eq!(found.unknown.group.get("sex"), Some(&1), "{groups} {one}");
             let shares = found.attributes[0].groups.0.iter();
-            let shares: Vec<_> = shares.map(|(_, g)| (g.count, g.positive_rate)).collect();
+            let shares = shares.map(|(_, g)| match g.values {
+                AuditedValues::Decisions { positive_rate, .. } => (g.count, positive_rate),
+                AuditedValues::Numbers { .. } => panic!("decisions"),
+            });
+            let shares: Vec<_> = shares.collect();
             assert_eq!(
                 shares,
                 [(1.0, Some(0.0)), (1.0, Some(1.0))],

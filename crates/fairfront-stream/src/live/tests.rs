@@ -1,5 +1,7 @@
 //! Compares a front in memory with streams, with fits of all rows, and with itself.
 
+mod number;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -48,6 +50,7 @@ fn options(spec: Spec, keep: Keep) -> LiveOptions {
         spec,
         request: request(&["log_loss", "score_covariance(sex)"]),
         keep,
+        objectives_of_number: Vec::new(),
         names: Vec::new(),
     }
 }
