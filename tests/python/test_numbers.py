@@ -465,3 +465,81 @@ def test_finite_sample_tests_are_empirical_bernstein_bounds(fairfront, certified
         if of["p_value"] > 1e-300:
             assert highest(of["p_value"] * 1.001) <= limit + 1e-9
             assert highest(of["p_value"] * 0.999) >= limit - 1e-9
+
+
+def test_regions_of_root_means_are_shown_as_roots(fairfront, certified):
+    number, z, groups = certify_rows(certified)
+    args = ["--require", "worst_group_rmse(sex) <= 30", "--json"]
+    said = json.loads(fairfront("select", certified.folder, *args))
+    params = np.array(certified.table["params"][said["model_id"] - 1])
+    predicted = certified.center + certified.scale * (z @ params)
+    shown = {group["group"]: group["rate"] for group in said["requirements"][0]["groups"]}
+    for sex in "fm":
+        rows = groups["sex"] == sex
+        expected = sk.root_mean_squared_error(number[rows], predicted[rows])
+        assert shown[f"sex={sex}"] == pytest.approx(expected, rel=1e-9)
+
+
+# What people see
+
+
+def test_default_fronts_are_proven_to_their_fair_end(fairfront, pay, tmp_path):
+    run = tmp_path / "run"
+    for attributes in (SEX, REGION, [*SEX, *REGION]):
+        fairfront("fit", pay, "--target", "pay", *attributes, "--drop", "w", "--out", run, "--force", "--quiet")
+        info = json.loads((run / "run.json").read_text())
+        assert info["objectives"][0] == "squared_error" and info["proof"]["proven"] == info["models"]
+        # The last model has equal means, where the gradient of the smooth range is 0.
+        assert info["proof"]["largest_optimality_gap"] < 1e-9, attributes
+
+
+def table(tmp_path, target, rows=200, groups=2, feature=None):
+    """Write a table with the target of each row."""
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=rows).round(3) if feature is None else np.full(rows, feature)
+    path = tmp_path / "table.csv"
+    columns = {"y": [target(i, x[i]) for i in range(rows)], "sex": [f"g{i % groups}" for i in range(rows)], "x": x}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+WRONG = {
+    # target of a row, other arguments of the table, parts of the error
+    "constant": (lambda i, x: 5, {}, ["the target", "5", "choose another target"]),
+    "infinite": (lambda i, x: "inf" if i == 17 else x, {}, ["row 18", '"y"', "inf", "fix the value"]),
+    "huge": (lambda i, x: "1e300" if i == 17 else x, {}, ["row 18", "1e300 is too large for a target", "within"]),
+    "all huge": (lambda i, x: x * 1e300, {}, ["row 1", "too large for a target"]),
+    "tiny": (lambda i, x: x * 1e-300, {}, ["too close together", "multiply the column"]),
+    "string": (lambda i, x: "unknown" if i == 17 else x, {}, ["row 18", '"unknown" is not a number']),
+    "strings": (lambda i, x: ["low", "high"][i % 2], {}, ["row 1", '"low" is not a number']),
+    "missing": (lambda i, x: "NaN", {}, ['"y"', "missing"]),
+    "one group": (lambda i, x: x, {"groups": 1}, ['"sex"', "only one group"]),
+    "equal features": (lambda i, x: i % 7, {"feature": 1.0}, ["no column is left as a feature"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_tables_are_clear_errors(fairfront, tmp_path, name):
+    target, settings, parts = WRONG[name]
+    path = table(tmp_path, target, **settings)
+    error = fairfront.error("fit", path, "--target", "y", "--numeric", "--sensitive", "sex", "--out", tmp_path / "run")
+    for part in parts:
+        assert part in error, error
+
+
+def test_unusual_tables_are_fitted(fairfront, tmp_path):
+    fit = ["--target", "y", "--sensitive", "sex", "--out", tmp_path / "run", "--force"]
+    # Two numbers are a binary target by default.
+    path = table(tmp_path, lambda i, x: 10 * (i % 3 == 0))
+    assert b"counts as positive" in fairfront.run("fit", path, *fit).stderr
+    assert json.loads((tmp_path / "run/run.json").read_text())["objectives"][0] == "error_rate"
+    fairfront("fit", path, *fit, "--numeric")
+    assert json.loads((tmp_path / "run/run.json").read_text())["objectives"][0] == "squared_error"
+    # Missing targets are dropped.
+    path = table(tmp_path, lambda i, x: "NaN" if i in (17, 30) else x)
+    assert b"2 of 200 rows (1.0%) are dropped" in fairfront.run("fit", path, *fit).stderr
+    # Three rows, and a target with a very large unit.
+    done = fairfront.run("fit", table(tmp_path, lambda i, x: i, rows=3), *fit)
+    assert b"2 training rows are too few for cross-validation" in done.stdout + done.stderr
+    done = fairfront.run("fit", table(tmp_path, lambda i, x: (x + i % 2) * 1e30), *fit)
+    assert done.returncode == 0 and max(map(len, done.stdout.decode().splitlines())) < 120

@@ -108,6 +108,7 @@ pub use objective::{
     Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
     MeanDifference, Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity,
     Residual, ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature,
+    Zeros,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};

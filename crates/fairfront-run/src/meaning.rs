@@ -144,6 +144,16 @@ impl Meaning {
         (2.0 - size).clamp(0.0, 6.0) as usize
     }
 
+    /// A number in the unit of the target as text: with [`Meaning::digits`] decimals, or with an exponent if
+    /// the standard deviation of the target is very large or very small.
+    pub fn in_target(&self, number: f64) -> String {
+        let scale = self.target.unit().map_or(1.0, |unit| unit.scale);
+        match (1e-5..1e9).contains(&scale) {
+            true => format!("{number:.*}", self.digits()),
+            false => format!("{number:.3e}"),
+        }
+    }
+
     /// The meaning of an objective of this run.
     pub fn objective(&self, name: &str) -> Option<&ObjectiveMeaning> {
         self.objectives.iter().find(|o| o.name == name)
