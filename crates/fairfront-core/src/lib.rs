@@ -12,7 +12,7 @@
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`], [`Cell`] and [`Mean`]: tests of requirements on rates and means.
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
-//! - [`Target`]: what models predict, and the [`Unit`] of a number.
+//! - [`Target`]: the kind of prediction, and the [`Unit`] of a number.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Message`]: words, settings and remedies, which each program renders with its own [`Wording`].
 //! - [`ExactSum`]: sums that do not depend on the order of the numbers.

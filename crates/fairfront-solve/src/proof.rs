@@ -39,7 +39,7 @@ pub struct Proof {
 /// ≥ f1(x̂) + g·(x − x̂) + ½ Σ μⱼ(xⱼ − x̂ⱼ)². The smallest value of this bound is f1(x̂) minus the
 /// gap, to which each parameter adds gⱼ²/(2μⱼ), or |gⱼ| times how far it can be from x̂ⱼ. The
 /// gradient of an objective that is 0 at x̂ vanishes there; multipliers of the functions whose
-/// square it is, or that are 0 where it is, take its place.
+/// square it is, or that are 0 together with it, take its place.
 ///
 /// The intercept b has no modulus. N has the curvature of f1, since its other terms are linear.
 /// With κ = ∂²f1/∂b² at x̂, the minimum along b is at most δ = `−log(1 − |g_b|/κ)` away. There, the
@@ -236,8 +236,8 @@ fn gap(
         let length = length + distance * bounds.coupling?;
         Some(along * distance + length * length / (2.0 * modulus))
     };
-    // Affine roots of each objective, the largest absolute value that they have where it is no worse than at
-    // x, and the largest square that they can have at points as far from 0 as x.
+    // Affine roots of each objective, the largest absolute value that they have at points that are not worse
+    // than x, and the largest square that they can have at points as far from 0 as x.
     let mut known: Vec<Option<(Roots, f64, f64)>> = vec![None; values.len()];
     for i in 1..values.len() {
         let found = match problem.n_roots(i) {

@@ -61,7 +61,7 @@ pub trait Objective: Send + Sync {
     fn squares(&self) -> Option<&dyn Squares> {
         None
     }
-    /// Functions of the means that are all 0 where the objective is 0, for optimality proofs of models with
+    /// Functions of the means that are all 0 if the objective is 0, for optimality proofs of models with
     /// values close to 0, where gradients vanish. Objectives with [`squares`](Self::squares) do not need it.
     fn zeros(&self, _means: &Means<'_>, _value: f64) -> Option<Zeros> {
         None
@@ -185,7 +185,7 @@ pub struct OfRoots {
     pub curvature: Vec<f64>,
 }
 
-/// Functions of the means that are all 0 where an objective is 0.
+/// Functions of the means that are all 0 if an objective is 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zeros {
     /// The functions.
