@@ -8,6 +8,9 @@ one of its certified models breaks the limit.
 Settings were not tuned on these draws: limits are values that about half of the models of a front keep, and the only
 setting of the procedure is its confidence.
 
+The part `levels` measures Student's test alone, without fairfront: the share of samples in which a mean is found to be
+below a limit that it is equal to, at level 5%, and the same after Hall's correction for skewness (1992).
+
 Run by `make bench-number-choice`.
 """
 
@@ -22,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from machine import where
+from scipy import stats
 
 BENCH = Path(__file__).resolve().parent
 WORK = BENCH / "work" / "number_choice"
@@ -103,20 +107,55 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", type=Path, default=BENCH.parent / "target/release/number_choice")
     parser.add_argument("--draws", type=int, default=400, help="draws per population and number of rows")
+    parser.add_argument("--parts", nargs="+", choices=["choices", "levels"], default=["levels", "choices"])
     parser.add_argument("--only", help="run populations whose name contains this; keep other results")
     parser.add_argument("--result", type=Path, default=RESULT)
     args = parser.parse_args()
-    if not args.binary.is_file():
+    if "choices" in args.parts and not args.binary.is_file():
         sys.exit(f"{args.binary}: not found; run cargo build --release -p fairfront-bench")
     before = json.loads(args.result.read_text()) if args.result.is_file() else {"choices": []}
+    if "levels" in args.parts:
+        before["levels"] = levels()
+        args.result.write_text(json.dumps({**before, "machine": where({})}) + "\n")
     for name, case in CASES.items():
-        if args.only and args.only not in name:
+        if "choices" not in args.parts or args.only and args.only not in name:
             continue
         for rows in SIZES:
             found = certified(args.binary, name, Population(*case), rows, args.draws)
             others = [r for r in before["choices"] if (r["population"], r["certify_rows"]) != (name, rows)]
             before["choices"] = [*others, *found]
             args.result.write_text(json.dumps({**before, "machine": where({})}) + "\n")
+
+
+def levels():
+    """Return the level of Student's test by distribution and number of rows."""
+    draw = np.random.default_rng(26)
+    values = {
+        "normal": (lambda shape: draw.normal(size=shape), 0.0),
+        "absolute normal": (lambda shape: np.abs(draw.normal(size=shape)), math.sqrt(2 / math.pi)),
+        "squared normal": (lambda shape: draw.normal(size=shape) ** 2, 1.0),
+        "squared exponential": (lambda shape: draw.exponential(size=shape) ** 2, 2.0),
+        "absolute Student with 3 degrees of freedom": (
+            lambda shape: np.abs(draw.standard_t(3, size=shape)),
+            2 * math.sqrt(3) / math.pi,
+        ),
+        "squared Student with 3 degrees of freedom": (lambda shape: draw.standard_t(3, size=shape) ** 2, 3.0),
+    }
+    found = []
+    for name, (sample, mean) in values.items():
+        for rows in (30, 100, 400, 2_000):
+            samples, below, corrected = 10_000, 0, 0
+            critical = stats.t.ppf(0.05, rows - 1)
+            for _ in range(10):
+                v = sample((samples // 10, rows))
+                t = (v.mean(axis=1) - mean) / (v.std(axis=1, ddof=1) / math.sqrt(rows))
+                k = stats.skew(v, axis=1) / math.sqrt(rows)
+                below += int((t < critical).sum())
+                corrected += int((t + k * (t**2 / 3 + 1 / 6) + k**2 * t**3 / 27 < critical).sum())
+            said = {"values": name, "rows": rows, "samples": samples, "below": below, "corrected": corrected}
+            print(said, flush=True)
+            found.append(said)
+    return found
 
 
 def draws_of(binary, table, rows, draws, requirements, seed):

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The meaning of the objectives of a run and of the measures in its columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
-    /// What the models predict.
+    /// The kind of the target.
     #[serde(default, skip_serializing_if = "Target::is_binary")]
     pub target: Target,
     /// The measure of how good predictions are: `accuracy`, `rmse` or `mae`.

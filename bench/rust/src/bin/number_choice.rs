@@ -53,7 +53,7 @@ fn certified(table: &str, requirements: &[String]) -> Result<Value> {
         models: Some(25),
         ..Ask::default()
     };
-    let request = ask.request(table, &["group".into()], false)?;
+    let request = ask.request(table, &["group".into()], true)?;
     let fitted = fit(&prepared, &request, &mut ())?;
     let run = Run::of(&Facts::of(&prepared)?, &fitted);
     let mut by_requirement = Vec::new();
@@ -73,7 +73,7 @@ fn certified(table: &str, requirements: &[String]) -> Result<Value> {
     }
     let points = &fitted.outcome.front.points;
     Ok(json!({
-        "encoding": &*fitted.encoded.encoding,
+        "encoding": serde_json::from_str::<Value>(&fitted.encoded.encoding.to_json())?,
         "params": points.iter().collect::<Vec<&[f64]>>(),
         "certified": by_requirement,
     }))
