@@ -181,7 +181,8 @@ def certified(binary, name, population, rows, draws):
     for run in draws_of(binary, table, rows, draws, requirements, 1):
         plain, capped = population.values(run)
         tests = [(measure, test) for measure in MEASURES for test in ("welch", "bernstein")]
-        for (measure, test), models in zip(tests, run["certified"], strict=True):
+        for (measure, test), ids in zip(tests, run["certified"], strict=True):
+            models = [number - 1 for number in ids]
             largest = [float(of[measure][models].max()) if models else None for of in (plain, capped)]
             raw[measure, test].append([len(models), *largest])
     return [result(name, rows, measure, limits[measure], test, of) for (measure, test), of in raw.items()]

@@ -82,7 +82,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
             .collect();
         if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
             let name = objective.name();
-            let effect = effect_of_few(&*objective, *least);
+            let effect = effect_of_few(objective, *least);
             let few = few.join(", ");
             let mut message = say![
                 "some groups have few training rows for {name} ({few}), so {effect}";
