@@ -182,7 +182,7 @@ def certified(binary, name, population, rows, draws):
         plain, capped = population.values(run)
         tests = [(measure, test) for measure in MEASURES for test in ("welch", "bernstein")]
         for (measure, test), ids in zip(tests, run["certified"], strict=True):
-            models = [number - 1 for number in ids]
+            models = [int(number) - 1 for number in ids]
             largest = [float(of[measure][models].max()) if models else None for of in (plain, capped)]
             raw[measure, test].append([len(models), *largest])
     return [result(name, rows, measure, limits[measure], test, of) for (measure, test), of in raw.items()]

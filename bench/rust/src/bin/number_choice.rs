@@ -67,7 +67,8 @@ fn certified(table: &str, requirements: &[String]) -> Result<Value> {
                 Err(Error::Uncertified(_)) => Vec::new(),
                 Err(error) => return Err(error.into()),
             };
-            by_requirement.push(certified);
+            let ids: Vec<String> = certified.iter().map(ToString::to_string).collect();
+            by_requirement.push(ids);
         }
     }
     let points = &fitted.outcome.front.points;
