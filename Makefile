@@ -13,6 +13,8 @@
 #                make bench-learners: fronts of linear models and of boosted trees, compared with fairlearn on LightGBM
 #                make bench-networks: fronts of networks, next to linear models and boosted trees
 #                make bench-choice: certified choices, on redraws of tables as populations
+#                make bench-number-choice: the same for predicted numbers, on generated populations
+#                make bench-numbers: fronts of predicted numbers, compared with fairlearn
 #                make bench-python: the Python package, compared with the command and fairlearn
 #                make bench-scale: fits by the number of rows, in memory and from the disk
 #                make bench-workers: rounds and scaling of processes, Ray and Dask
@@ -41,7 +43,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python bench-scale bench-workers reproduce clean
+  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-python bench-scale bench-workers reproduce clean
 
 test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -163,7 +165,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-python bench-scale bench-workers
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-python bench-scale bench-workers
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -188,6 +190,14 @@ bench-stream: $(VENV)/.bench-installed
 bench-choice: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/choice.py
+
+bench-number-choice: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-bench
+	$(VENV_PYTHON) bench/number_choice.py
+
+bench-numbers: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/predicted_numbers.py
 
 bench-penalty: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli

@@ -93,14 +93,18 @@ class Fairfront:
         return self.export(*args, *keep, **options).drop(columns="split")
 
     def encoded(self, *args, **options):
-        """Return the encoded rows: features, label (-1 or 1) and weight as numbers, the rest as strings."""
+        """Return the encoded rows: features, label and weight as numbers, the rest as strings.
+
+        Labels are -1 and 1, or the numbers of a target that is a number.
+        """
         rows = self.export(*args, "--encoded", **options)
         label = rows.columns.get_loc("label")
         features = [c for c in rows.columns[:label] if is_number(rows[c].iloc[0])]
         # float() restores the written numbers exactly; the parsers of pandas may not.
         rows = rows.astype(dict.fromkeys([*features, "label", "weight"], float))
         # The formulas of losses use labels -1 and 1; the file has 0 and 1.
-        return rows.assign(label=2 * rows["label"] - 1)
+        is_binary = rows["label"].isin([0, 1]).all()
+        return rows.assign(label=2 * rows["label"] - 1) if is_binary else rows
 
 
 @pytest.fixture(scope="session")

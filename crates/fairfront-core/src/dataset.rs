@@ -87,7 +87,7 @@ pub struct Schema {
     pub categorical: Vec<CategoricalFeature>,
     /// The sensitive attributes.
     pub attributes: Vec<Attribute>,
-    /// What models predict.
+    /// The kind of the target.
     #[serde(default, skip_serializing_if = "Target::is_binary")]
     pub target: Target,
     /// Hidden units of the models of these rows; 0 for linear models.

@@ -12,7 +12,7 @@
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`], [`Cell`] and [`Mean`]: tests of requirements on rates and means.
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
-//! - [`Target`]: what models predict, and the [`Unit`] of a number.
+//! - [`Target`]: the kind of prediction, and the [`Unit`] of a number.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Message`]: words, settings and remedies, which each program renders with its own [`Wording`].
 //! - [`ExactSum`]: sums that do not depend on the order of the numbers.
@@ -107,7 +107,7 @@ pub use number_tally::{CappedMean, Mean, NumberTallies, Quantity};
 pub use objective::{
     Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
     MeanDifference, Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity,
-    Residual, ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature,
+    Residual, ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};

@@ -101,7 +101,7 @@ pub struct Measures {
     pub small: Vec<SmallGroups>,
     /// Measures of the calibrated probabilities, if requested.
     pub probabilities: Option<Probabilities>,
-    /// Measures of predicted numbers, if the target is a number. There are no decisions then, and all
+    /// Measures of predicted numbers, if the target is a number. Decisions do not exist then, and all
     /// counts of decisions are 0.
     pub numbers: Option<NumberMeasures>,
 }

@@ -372,6 +372,11 @@ pub trait BoundFacet {
     /// Facts about the first objective that hold wherever it is at most `level`, if it is convex;
     /// `None` makes no claim.
     fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error>;
+    /// Affine functions that are all 0 if an objective is 0, at a point, and a bound on their absolute
+    /// values wherever the objective has at most this value. `None` makes no claim.
+    fn zeros(&self, _objective: usize, _point: &[f64], _value: f64) -> Option<(Roots, f64)> {
+        None
+    }
 }
 
 /// Objectives that are smooth maxima of squares c₁², …, cₙ², as for covariances. Their smallest

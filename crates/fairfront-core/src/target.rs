@@ -1,11 +1,11 @@
-//! The kind of a target: what labels are, and what scores predict.
+//! The kind of a target: the meaning of labels and scores.
 
 use serde::{Deserialize, Serialize};
 
 /// The largest number of thresholds of a [`Unit`].
 pub const MOST_THRESHOLDS: usize = 32;
 
-/// What models predict.
+/// The kind of a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {

@@ -53,7 +53,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What models predict.
+    /// The kind of the target.
     pub fn predicted(&self) -> Target {
         let rule = self.target.as_ref();
         rule.map_or(Target::Binary, TargetRule::target)

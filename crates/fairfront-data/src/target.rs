@@ -23,7 +23,7 @@ use crate::target_number::{FewNumbers, TargetColumn};
 pub struct TargetRule {
     /// The column.
     pub column: String,
-    /// What models predict.
+    /// The kind of the target.
     #[serde(flatten)]
     pub kind: TargetKind,
     /// Categories to merge.
@@ -31,7 +31,7 @@ pub struct TargetRule {
     pub merge: Option<Merge>,
 }
 
-/// What models predict, and how values become labels.
+/// The kind of a target, and how values become labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TargetKind {
@@ -135,7 +135,7 @@ impl TargetCounts {
     }
 }
 
-/// What models predict, before the unit of numbers is known.
+/// The kind of a target, before the unit of numbers is known.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPlan {
     Binary(TargetRule),
@@ -144,7 +144,7 @@ pub(crate) enum TargetPlan {
 }
 
 impl TargetPlan {
-    /// Chooses what models predict from the spec and the values of the target.
+    /// Chooses the kind of the target from the spec and the values of the target.
     pub(crate) fn new(
         spec: &Spec,
         target: &str,
@@ -268,7 +268,7 @@ impl TargetRule {
         }
     }
 
-    /// What models predict, for a schema.
+    /// The kind of the target, for a schema.
     pub fn target(&self) -> Target {
         match &self.kind {
             TargetKind::Binary { .. } => Target::Binary,

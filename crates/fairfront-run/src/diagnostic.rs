@@ -1,7 +1,7 @@
 //! Warnings and notes about a run.
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, Objective, aside, bracketed, either, grouped, say, with,
+    Counts, Dataset, FairProblem, Measure, Objective, aside, bracketed, either, grouped, say, with,
 };
 use fairfront_data::Diagnostic;
 use fairfront_data::setting::{MERGE, SCALE};
@@ -82,13 +82,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
             .collect();
         if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
             let name = objective.name();
-            let effect = match objective.measure().is_some() {
-                true => {
-                    let off = 0.98 / (*least.max(&1) as f64).sqrt();
-                    format!("their rates are uncertain by up to ±{:.2}", off.min(1.0))
-                }
-                false => "results for them are uncertain".into(),
-            };
+            let effect = effect_of_few(objective, *least);
             let few = few.join(", ");
             let mut message = say![
                 "some groups have few training rows for {name} ({few}), so {effect}";
@@ -102,6 +96,22 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
         }
     }
     Ok(diagnostics)
+}
+
+/// The effect of this few rows on the values of an objective.
+fn effect_of_few(objective: &dyn Objective, rows: usize) -> String {
+    // 1.96 standard errors of a rate of one half; means of standardized predictions have twice as large ones.
+    let off = 0.98 / (rows.max(1) as f64).sqrt();
+    match objective.measure() {
+        Some(Measure::MeanDifference { .. }) => format!(
+            "their means are uncertain by up to ±{:.2} standard deviations of the target",
+            2.0 * off
+        ),
+        None | Some(Measure::LossDifference { .. } | Measure::WorstGroupLoss { .. }) => {
+            "results for them are uncertain".into()
+        }
+        Some(_) => format!("their rates are uncertain by up to ±{:.2}", off.min(1.0)),
+    }
 }
 
 /// Warns about objectives that are undefined on the rows of a split.

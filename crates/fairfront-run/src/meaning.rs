@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The meaning of the objectives of a run and of the measures in its columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
-    /// What the models predict.
+    /// The kind of the target.
     #[serde(default, skip_serializing_if = "Target::is_binary")]
     pub target: Target,
     /// The measure of how good predictions are: `accuracy`, `rmse` or `mae`.
@@ -142,6 +142,16 @@ impl Meaning {
         };
         let size = libm::floor(libm::log10(unit.scale));
         (2.0 - size).clamp(0.0, 6.0) as usize
+    }
+
+    /// A number in the unit of the target as text: with [`Meaning::digits`] decimals, or with an exponent if
+    /// the standard deviation of the target is very large or very small.
+    pub fn in_target(&self, number: f64) -> String {
+        let scale = self.target.unit().map_or(1.0, |unit| unit.scale);
+        match (1e-5..1e9).contains(&scale) {
+            true => format!("{number:.*}", self.digits()),
+            false => format!("{number:.3e}"),
+        }
     }
 
     /// The meaning of an objective of this run.

@@ -39,7 +39,7 @@ pub struct Proof {
 /// ≥ f1(x̂) + g·(x − x̂) + ½ Σ μⱼ(xⱼ − x̂ⱼ)². The smallest value of this bound is f1(x̂) minus the
 /// gap, to which each parameter adds gⱼ²/(2μⱼ), or |gⱼ| times how far it can be from x̂ⱼ. The
 /// gradient of an objective that is 0 at x̂ vanishes there; multipliers of the functions whose
-/// square it is take its place.
+/// square it is, or that are 0 together with it, take its place.
 ///
 /// The intercept b has no modulus. N has the curvature of f1, since its other terms are linear.
 /// With κ = ∂²f1/∂b² at x̂, the minimum along b is at most δ = `−log(1 − |g_b|/κ)` away. There, the
@@ -236,15 +236,22 @@ fn gap(
         let length = length + distance * bounds.coupling?;
         Some(along * distance + length * length / (2.0 * modulus))
     };
-    // Affine roots of each objective, and the largest square that they can have at points as far
-    // from 0 as x.
-    let mut known: Vec<Option<(Roots, f64)>> = vec![None; values.len()];
-    for i in (1..values.len()).filter(|i| problem.n_roots(*i) > 0) {
-        let roots = problem.roots_of(i)?.at(x)?;
-        if roots.affine {
+    // Affine roots of each objective, the largest absolute value that they have at points that are not worse
+    // than x, and the largest square that they can have at points as far from 0 as x.
+    let mut known: Vec<Option<(Roots, f64, f64)>> = vec![None; values.len()];
+    for i in 1..values.len() {
+        let found = match problem.n_roots(i) {
+            0 => problem.bound().and_then(|b| b.zeros(i, x, values[i])),
+            // A smooth maximum of k squares is at least 1/k of the largest.
+            k => Some((
+                problem.roots_of(i)?.at(x)?,
+                (k as f64 * values[i].max(0.0)).sqrt(),
+            )),
+        };
+        if let Some((roots, reach)) = found.filter(|(roots, _)| roots.affine) {
             let squares = roots.gradients.iter().map(|g| dot(g, g) * dot(x, x));
             let size = squares.fold(0.0, f64::max);
-            known[i] = Some((roots, size));
+            known[i] = Some((roots, reach, size));
         }
     }
     let mut best = f64::INFINITY;
@@ -259,15 +266,13 @@ fn gap(
                 1 => values[i] <= SMALL * largest[i],
                 _ => values[i] <= SMALL * size,
             };
-            match known[i].as_ref().filter(|(_, size)| zero(*size)) {
-                Some((roots, _)) => {
+            match known[i].as_ref().filter(|(_, _, size)| zero(*size)) {
+                Some((roots, reach, _)) => {
                     any = true;
-                    // A smooth maximum of k squares is at least 1/k of the largest.
-                    let size = (roots.values.len() as f64 * values[i].max(0.0)).sqrt();
                     let pairs = roots.values.iter().zip(&roots.gradients);
                     columns.extend(pairs.map(|(value, gradient)| Column {
                         gradient: gradient.clone(),
-                        slack: Some(value.abs() + size),
+                        slack: Some(value.abs() + reach),
                     }));
                 }
                 None => columns.push(Column {

@@ -95,6 +95,11 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
 /// The line about the penalty and how it was chosen.
 fn penalty(penalty: &PenaltyInfo) -> String {
     match &penalty.validation {
+        Some(validation) if validation.folds == 0 => format!(
+            "  penalty {}, because {} are too few for cross-validation\n",
+            penalty.chosen,
+            counted(validation.rows, "training row"),
+        ),
         Some(validation) => format!(
             "  penalty {} chosen by {}-fold cross-validation on {}\n",
             penalty.chosen,
@@ -426,12 +431,14 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
     };
     let meaning = name
         .split_once('.')
+        // Objectives are in standard deviations of the target, also if a measure has the same name.
+        .filter(|_| !name.contains("objective."))
         .and_then(|(_, bare)| run.meaning.measure(bare));
     let unit = meaning.map(|meaning| meaning.unit);
     let is_share = unit == Some(Unit::Share);
-    let digits = match unit {
-        Some(Unit::InTarget) => run.meaning.digits(),
-        _ => 4,
+    let fixed = |value: f64| match unit {
+        Some(Unit::InTarget) => run.meaning.in_target(value),
+        _ => format!("{value:.4}"),
     };
     let ends = (
         value(&format!("{name}.low")),
@@ -446,12 +453,10 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
         _ if is_share => share(own),
         (Some(low), Some(high)) => {
             // The same number of decimals as the interval, so that they are comparable.
-            format!(
-                "{own:.digits$} {sign}{:.digits$}",
-                (own - low).max(high - own)
-            )
+            let side = (own - low).max(high - own);
+            format!("{} {sign}{}", fixed(own), fixed(side))
         }
-        _ if unit == Some(Unit::InTarget) => format!("{own:.digits$}"),
+        _ if unit == Some(Unit::InTarget) => fixed(own),
         _ => significant(own),
     }
 }

@@ -145,7 +145,7 @@ fn is_overall(front: &FrontColumns, name: &str) -> bool {
 fn number(front: &FrontColumns, name: &str, value: f64) -> String {
     match front.meaning.measure(name).map(|meaning| meaning.unit) {
         Some(Unit::Share) => share(value),
-        Some(Unit::InTarget) => format!("{value:.*}", front.meaning.digits()),
+        Some(Unit::InTarget) => front.meaning.in_target(value),
         _ => format!("{value:.4}"),
     }
 }

@@ -80,6 +80,10 @@ impl BoundFacet for FairProblem {
     fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
         self.bounds_at(level)
     }
+
+    fn zeros(&self, objective: usize, point: &[f64], value: f64) -> Option<(Roots, f64)> {
+        self.zeros_at(objective, point, value)
+    }
 }
 
 impl RootFacet for FairProblem {

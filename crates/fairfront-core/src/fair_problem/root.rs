@@ -26,6 +26,30 @@ impl FairProblem {
         })
     }
 
+    /// [`Objective::zeros`](crate::Objective::zeros) at a point, if they are affine.
+    pub(super) fn zeros_at(
+        &self,
+        objective: usize,
+        point: &[f64],
+        value: f64,
+    ) -> Option<(Roots, f64)> {
+        let prepared = &self.objectives[objective];
+        let linear = prepared.linear.as_ref()?;
+        let mut means = Vec::new();
+        linear.means(point, &mut means);
+        let means = Means {
+            values: &means,
+            shares: &prepared.weights.shares,
+        };
+        let zeros = prepared.objective.zeros(&means, value)?;
+        let roots = Roots {
+            values: zeros.roots.iter().map(|root| root.value).collect(),
+            gradients: zeros.roots.iter().map(|r| linear.gradient(r)).collect(),
+            affine: true,
+        };
+        Some((roots, zeros.reach))
+    }
+
     pub(super) fn root_values_at(
         &self,
         objective: usize,

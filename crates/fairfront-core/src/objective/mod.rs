@@ -61,6 +61,11 @@ pub trait Objective: Send + Sync {
     fn squares(&self) -> Option<&dyn Squares> {
         None
     }
+    /// Functions of the means that are all 0 if the objective is 0, for optimality proofs of models with
+    /// values close to 0, where gradients vanish. Objectives with [`squares`](Self::squares) do not need it.
+    fn zeros(&self, _means: &Means<'_>, _value: f64) -> Option<Zeros> {
+        None
+    }
     /// The same objective at other temperatures, if it has a temperature.
     fn temperature(&self) -> Option<&dyn Temperature> {
         None
@@ -178,6 +183,15 @@ pub struct OfRoots {
     pub slope: Vec<f64>,
     /// Its second derivatives with respect to the roots, row by row.
     pub curvature: Vec<f64>,
+}
+
+/// Functions of the means that are all 0 if an objective is 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Zeros {
+    /// The functions.
+    pub roots: Vec<Root>,
+    /// None of them is larger in absolute value wherever the objective has at most the value in question.
+    pub reach: f64,
 }
 
 /// A quantity whose square is an objective, or part of one.

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::{Folder, csv, message, names, prepare, spec};
 
-/// Like [`spec`], but nothing says what counts as positive.
+/// Like [`spec`], but without a positive value.
 fn open() -> Spec {
     Spec {
         positive: None,

@@ -203,6 +203,14 @@ impl Family {
         }
     }
 
+    /// The value of a region that is shown, at the mean of its quantity.
+    pub(crate) fn measure_of(&self, mean: f64) -> f64 {
+        match &self.kind {
+            Kind::Mean { of, .. } | Kind::Worst { of, .. } => of.measure(mean),
+            _ => mean,
+        }
+    }
+
     /// The measure of a model.
     pub(crate) fn estimate(&self, tallies: &Tallies, model: usize) -> Option<f64> {
         let of = |of: Quantity, region: usize| {

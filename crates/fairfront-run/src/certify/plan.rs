@@ -340,7 +340,7 @@ impl<'a> Plan<'a> {
             GroupSize {
                 group: group_label(region, &schema),
                 rows: mean.rows,
-                rate: (mean.rows > 0.0).then_some(mean.value),
+                rate: (mean.rows > 0.0).then(|| bound.family.measure_of(mean.value)),
             }
         });
         Checked {

@@ -221,7 +221,7 @@ fn common_loss(runs: &[Named]) -> Result<String, Error> {
                 loss(other),
                 runs[0].name
             );
-            "compare runs whose first objectives are alike"
+            "compare runs with the same first objective"
         ])),
     }
 }
