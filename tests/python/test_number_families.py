@@ -8,9 +8,9 @@ import onnxruntime
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import root_mean_squared_error
 from sklearn.model_selection import cross_val_predict
+from sklearn.tree import DecisionTreeRegressor
 
 TARGET = ["--target", "wage", "--sensitive", "sex"]
 WAGES = [*TARGET, "--sensitive", "region", "--weight", "weight", "--models", "12", "--quiet"]
@@ -74,7 +74,7 @@ def predicted(fairfront, model, path):
     return found[value(found.columns)].to_numpy()
 
 
-def test_trees_beat_linear_models_where_effects_are_not_linear(auto):
+def test_trees_predict_effects_that_are_not_linear(auto):
     run, models = info(auto), front(auto)
     assert run["judged"]["front_in"] == "measures"
     assert set(models["family"]) <= {"linear", "trees"}
@@ -131,8 +131,8 @@ def test_requirements_are_certified_on_models_of_trees(fairfront, rows, tmp_path
 
 def test_a_score_column_of_another_model(fairfront, rows, tmp_path):
     table, _ = rows
-    columns = table[COLUMNS].assign(job=table["job"].astype("category"))
-    model = HistGradientBoostingRegressor(max_iter=60, categorical_features="from_dtype", random_state=0)
+    columns = pd.get_dummies(table[COLUMNS]).fillna(0)
+    model = DecisionTreeRegressor(min_samples_leaf=20, random_state=0)
     table = table.assign(theirs=cross_val_predict(model, columns, table["wage"], cv=5))
     path = tmp_path / "scored.csv"
     table.to_csv(path, index=False)
