@@ -29,7 +29,8 @@ pub enum Link {
 }
 
 impl Link {
-    fn is_logistic(&self) -> bool {
+    /// Whether scores stand for the probabilities of classes.
+    pub fn is_logistic(&self) -> bool {
         *self == Self::Logistic
     }
 }

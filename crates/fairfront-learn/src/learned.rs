@@ -195,7 +195,7 @@ impl Learned {
         if self.outcome.source.n_outputs() != 1 {
             return bad("the learner of the target must have one output".into());
         }
-        if self.outcome.is_number() != !schema.target.is_binary() {
+        if self.outcome.is_number() == schema.target.is_binary() {
             return bad("the learner of the target predicts another kind of target".into());
         }
         for group in &self.groups {

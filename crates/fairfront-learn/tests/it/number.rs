@@ -186,9 +186,9 @@ fn folds_have_equal_shares_of_every_range_of_the_target() {
     let folds = Folds::of(&rows, 5, 3).unwrap();
     // 1,600 rows in 8 ranges of 200, each divided by two groups.
     for range in 0..8 {
-        for fold in 0..5_u8 {
+        for fold in 0..5 {
             let own = &folds.of_row()[range * 200..(range + 1) * 200];
-            let n = own.iter().filter(|f| **f == fold).count();
+            let n = own.iter().filter(|f| usize::from(**f) == fold).count();
             assert!((38..=42).contains(&n), "range {range}, fold {fold}: {n}");
         }
     }

@@ -25,7 +25,7 @@ fn mean(u: u32, v: u32) -> f64 {
 }
 
 fn gamma(u: u32, v: u32) -> f64 {
-    let score = if v > 2 { 1.2 } else { -0.8 } + if u % 2 == 0 { 0.5 } else { -0.3 };
+    let score = if v > 2 { 1.2 } else { -0.8 } + if u.is_multiple_of(2) { 0.5 } else { -0.3 };
     1.0 / (1.0 + libm::exp(-score))
 }
 
