@@ -160,10 +160,11 @@ TABLES = {"adult": adult, "bank": bank, "smooth": smooth, "categories": categori
 
 def write(numbers, codes, labels, n_train):
     WORK.mkdir(parents=True, exist_ok=True)
+    is_number = labels.dtype.kind == "f"
     shape = {
         "rows": len(labels),
         "train": n_train,
-        "classes": 2,
+        "classes": 0 if is_number else 2,
         "numeric": numbers.shape[1],
         "categories": [n for _, n in codes],
     }
@@ -171,7 +172,7 @@ def write(numbers, codes, labels, n_train):
     numbers.astype("<f8").tofile(WORK / "numbers")
     matrix = np.column_stack([c for c, _ in codes]) if codes else np.zeros((len(labels), 0))
     matrix.astype("<u4").tofile(WORK / "codes")
-    labels.astype("<u4").tofile(WORK / "labels")
+    labels.astype("<f8" if is_number else "<u4").tofile(WORK / "labels")
     return WORK
 
 

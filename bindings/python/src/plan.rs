@@ -30,6 +30,7 @@ pub(crate) fn plan_estimators<'py>(
         rows,
         folds,
         labels,
+        numbers,
         groups,
     } = work::outside(py, threads, || {
         Ok(fairfront_run::plan_estimators(prepared, &request, &custom)?)
@@ -38,7 +39,10 @@ pub(crate) fn plan_estimators<'py>(
     let rows = rows.into_iter().map(i64::from);
     plan.set_item("rows", PyArray1::from_iter(py, rows))?;
     plan.set_item("folds", PyArray1::from_vec(py, folds))?;
-    plan.set_item("labels", PyArray1::from_vec(py, labels))?;
+    match dataset.is_number() {
+        true => plan.set_item("labels", PyArray1::from_vec(py, numbers))?,
+        false => plan.set_item("labels", PyArray1::from_vec(py, labels))?,
+    }
     let groups: PyResult<Vec<_>> = groups.iter().map(|group| group_plan(py, group)).collect();
     plan.set_item("groups", groups?)?;
     Ok(plan)

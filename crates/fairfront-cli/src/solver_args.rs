@@ -55,8 +55,8 @@ pub(crate) struct SolverArgs {
         allow_hyphen_values = true
     )]
     pub(crate) penalty: Option<PenaltyValue>,
-    /// Family of models: linear, trees (combinations of probabilities that boosted trees estimate),
-    /// auto, which fits both and keeps the models that no other model dominates, or
+    /// Family of models: linear, trees (combinations of probabilities that boosted trees estimate,
+    /// and of the number that they predict if the target is a number), auto, which fits both and keeps the models that no other model dominates, or
     /// network (neural networks with one hidden layer) [default: linear]
     #[arg(
         long,
@@ -69,11 +69,11 @@ pub(crate) struct SolverArgs {
     /// Number of hidden units of networks, from 1 to 1024 [default: 16]
     #[arg(long, value_name = "N", help_heading = "Models")]
     pub(crate) hidden: Option<usize>,
-    /// Column with the probabilities of another model: fit the front around that model, with trees
-    /// for the sensitive columns
+    /// Column with the probabilities, or the predicted numbers, of another model: fit the front around
+    /// that model, with trees for the sensitive columns
     #[arg(long, value_name = "COLUMN", help_heading = "Models")]
     pub(crate) score: Option<String>,
-    /// Confirm that the probabilities in --score were produced without the row itself: out of fold,
+    /// Confirm that the values in --score were produced without the row itself: out of fold,
     /// or by a model trained on other rows
     #[arg(long, requires = "score", help_heading = "Models")]
     pub(crate) out_of_fold: bool,
@@ -157,7 +157,7 @@ impl SolverArgs {
         };
         if let (Some(score), false) = (&self.score, self.out_of_fold) {
             return Err(Error::usage(format!(
-                "--score {score}: probabilities of a model for the rows it was trained on are too \
+                "--score {score}: predictions of a model for the rows it was trained on are too \
                  good, and so would be the front; produce them out of fold (with scikit-learn: \
                  cross_val_predict) and confirm this with --out-of-fold"
             ))

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, RowBlock, Schema};
 use fairfront_learn::{
-    Binned, BoostSettings, Calibrated, ClassProblem, CompiledForest, Folds, Forest, Quality, boost,
-    cross_fit,
+    Binned, BoostSettings, Calibrated, ClassProblem, CompiledForest, Folds, Forest, Labels,
+    NumberProblem, NumberQuality, Quality, boost, cross_fit,
 };
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
@@ -25,6 +25,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 struct Shape {
     rows: usize,
     train: usize,
+    /// 0 if the labels are numbers.
     classes: usize,
     numeric: usize,
     categories: Vec<u32>,
@@ -32,7 +33,7 @@ struct Shape {
 
 struct Table {
     rows: Loaded,
-    labels: Vec<u32>,
+    labels: Labels,
 }
 
 fn main() -> Result<(), Failure> {
@@ -55,20 +56,30 @@ fn main() -> Result<(), Failure> {
     let binned = Binned::of(&train.rows);
     let binned_s = cpu_s() - start;
     let all: Vec<u32> = (0..shape.train as u32).collect();
+    let labels = &train.labels;
     let result = match task.as_str() {
         "fit" => {
-            let forest = boost(
-                &binned,
-                &all,
-                &train.labels,
-                n_classes,
-                &weights,
-                rounds,
-                &settings,
-            )?;
+            let forest = boost(&binned, &all, labels, &weights, rounds, &settings)?;
             let fit_s = cpu_s() - start;
             let bytes = serde_json::to_string(&forest)?.len();
             json!({"cpu_s": fit_s, "bin_s": binned_s, "bytes": bytes, "test": quality(&forest, &test)?})
+        }
+        "cross-fit" if n_classes == 0 => {
+            let problem = number_problem(&train);
+            let folds = Folds::by_stratum(&vec![0; shape.train], Folds::DEFAULT, rounds as u64)?;
+            let clock = Instant::now();
+            let fitted = cross_fit(&binned, &problem, &folds, &settings, &|| false)?;
+            let (fit_s, wall_s) = (cpu_s() - start, clock.elapsed().as_secs_f64());
+            let calibrated = Calibrated::fit_number(&fitted.out_of_fold, &problem)?;
+            let numbers = calibrated.numbers(fitted.out_of_fold.raw());
+            let on_test = calibrated.numbers(&raw(&fitted.forest, &test.rows));
+            json!({
+                "cpu_s": fit_s, "wall_s": wall_s, "rounds": fitted.n_rounds, "slope": calibrated.slope,
+                "rounds_tried": fitted.losses.len() - 1, "losses": fitted.losses,
+                "out_of_fold": NumberQuality::of(&numbers, &problem)?,
+                "test": quality(&fitted.forest, &test)?,
+                "calibrated": NumberQuality::of(&on_test, &number_problem(&test))?,
+            })
         }
         "cross-fit" => {
             let problem = problem(&train, n_classes);
@@ -91,15 +102,7 @@ fn main() -> Result<(), Failure> {
             })
         }
         "predict" => {
-            let forest = boost(
-                &binned,
-                &all,
-                &train.labels,
-                n_classes,
-                &weights,
-                rounds,
-                &settings,
-            )?;
+            let forest = boost(&binned, &all, labels, &weights, rounds, &settings)?;
             let mut seconds = Vec::new();
             let mut sum = 0.0;
             for _ in 0..5 {
@@ -108,7 +111,7 @@ fn main() -> Result<(), Failure> {
                 seconds.push(clock.elapsed().as_secs_f64());
                 sum = scores.iter().sum::<f64>();
             }
-            json!({"seconds": seconds, "rows": test.labels.len(), "sum": sum})
+            json!({"seconds": seconds, "rows": test.rows.n_rows(), "sum": sum})
         }
         other => return Err(format!("unknown task {other}").into()),
     };
@@ -122,10 +125,25 @@ fn cpu_s() -> f64 {
 }
 
 fn problem(table: &Table, n_classes: usize) -> ClassProblem {
+    let labels = match &table.labels {
+        Labels::Classes { of_row, .. } => of_row.iter().map(|l| Some(*l)).collect(),
+        Labels::Numbers(_) => Vec::new(),
+    };
     ClassProblem {
-        labels: table.labels.iter().map(|l| Some(*l)).collect(),
+        labels,
         n_classes,
-        weights: vec![1.0; table.labels.len()],
+        weights: vec![1.0; table.rows.n_rows()],
+    }
+}
+
+fn number_problem(table: &Table) -> NumberProblem {
+    let labels = match &table.labels {
+        Labels::Numbers(of_row) => of_row.iter().map(|l| Some(*l)).collect(),
+        Labels::Classes { .. } => Vec::new(),
+    };
+    NumberProblem {
+        labels,
+        weights: vec![1.0; table.rows.n_rows()],
     }
 }
 
@@ -137,13 +155,20 @@ fn raw(forest: &Forest, rows: &Loaded) -> Vec<f64> {
     raw.concat()
 }
 
-/// Accuracy, log loss and AUC of uncalibrated scores.
+/// Accuracy, log loss and AUC of uncalibrated scores, or RMSE and R2 of numbers.
 fn quality(forest: &Forest, table: &Table) -> Result<serde_json::Value, Failure> {
+    let raw = raw(forest, &table.rows);
+    let Labels::Classes { of_row, .. } = &table.labels else {
+        let NumberQuality {
+            squared_error, r2, ..
+        } = NumberQuality::of(&raw, &number_problem(table))?;
+        return Ok(json!({"rmse": squared_error.sqrt(), "r2": r2}));
+    };
     let n = forest.n_classes();
-    let p = Calibrated::identity(n).probabilities(&raw(forest, &table.rows));
-    let rows = p.chunks_exact(n).zip(&table.labels);
+    let p = Calibrated::identity(n).probabilities(&raw);
+    let rows = p.chunks_exact(n).zip(of_row);
     let hits = rows.filter(|(p, label)| p.iter().all(|q| *q <= p[**label as usize]));
-    let accuracy = hits.count() as f64 / table.labels.len() as f64;
+    let accuracy = hits.count() as f64 / of_row.len() as f64;
     let Quality { log_loss, auc, .. } = Quality::of(&p, &problem(table, n))?;
     Ok(json!({"accuracy": accuracy, "log_loss": log_loss, "auc": auc}))
 }
@@ -156,11 +181,21 @@ fn read(folder: &Path, shape: &Shape, rows: std::ops::Range<usize>) -> Result<Ta
         let (chunks, _) = own.as_chunks::<4>();
         Ok(chunks.iter().map(|b| u32::from_le_bytes(*b)).collect())
     };
-    let bytes = std::fs::read(folder.join("numbers"))?;
-    let own = &bytes[rows.start * shape.numeric * 8..rows.end * shape.numeric * 8];
-    let (chunks, _) = own.as_chunks::<8>();
-    let numbers: Vec<f64> = chunks.iter().map(|b| f64::from_le_bytes(*b)).collect();
-    let (mut codes, labels) = (words("codes", n_columns)?, words("labels", 1)?);
+    let doubles = |name: &str, per_row: usize| -> Result<Vec<f64>, Failure> {
+        let bytes = std::fs::read(folder.join(name))?;
+        let own = &bytes[rows.start * per_row * 8..rows.end * per_row * 8];
+        let (chunks, _) = own.as_chunks::<8>();
+        Ok(chunks.iter().map(|b| f64::from_le_bytes(*b)).collect())
+    };
+    let numbers = doubles("numbers", shape.numeric)?;
+    let mut codes = words("codes", n_columns)?;
+    let labels = match shape.classes {
+        0 => Labels::Numbers(doubles("labels", 1)?),
+        n_classes => Labels::Classes {
+            of_row: words("labels", 1)?,
+            n_classes,
+        },
+    };
     let schema = Schema {
         numeric: (0..shape.numeric).map(|i| format!("x{i}")).collect(),
         categorical: (shape.categories.iter().enumerate())
@@ -183,14 +218,18 @@ fn read(folder: &Path, shape: &Shape, rows: std::ops::Range<usize>) -> Result<Ta
             };
         }
     }
-    let blocks = (0..labels.len()).step_by(BLOCK_ROWS).map(|start| {
-        let end = (start + BLOCK_ROWS).min(labels.len());
-        let label = |l: &u32| if *l == 1 { 1.0 } else { -1.0 };
+    let blocks = (0..rows.len()).step_by(BLOCK_ROWS).map(|start| {
+        let end = (start + BLOCK_ROWS).min(rows.len());
+        // The labels of blocks only decide the folds of classes.
+        let label = |row: usize| match &labels {
+            Labels::Classes { of_row, .. } if of_row[row] == 1 => 1.0,
+            _ => -1.0,
+        };
         RowBlock::new(
             &schema,
             numbers[start * shape.numeric..end * shape.numeric].to_vec(),
             codes[start * n_columns..end * n_columns].to_vec(),
-            labels[start..end].iter().map(label).collect(),
+            (start..end).map(label).collect(),
             Vec::new(),
             vec![1.0; end - start],
         )

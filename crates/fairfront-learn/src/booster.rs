@@ -1,4 +1,4 @@
-//! Boosting: trees that are fitted to the gradients of the log loss.
+//! Boosting: trees that are fitted to the gradients of the log loss or of the squared error.
 
 use serde::{Deserialize, Serialize};
 
@@ -108,26 +108,92 @@ impl BoostSettings {
     }
 }
 
-/// Fits boosted trees to the classes of rows, by log loss.
+/// The values that trees predict, one per row of the data set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Labels {
+    /// Classes, which are fitted by log loss.
+    Classes {
+        /// The class of each row.
+        of_row: Vec<u32>,
+        /// Number of classes.
+        n_classes: usize,
+    },
+    /// Numbers, which are fitted by squared error.
+    Numbers(Vec<f64>),
+}
+
+impl Labels {
+    fn len(&self) -> usize {
+        match self {
+            Self::Classes { of_row, .. } => of_row.len(),
+            Self::Numbers(of_row) => of_row.len(),
+        }
+    }
+
+    /// The raw scores before the first tree, from these rows: the log odds or the logarithm of each
+    /// class's share of the weight, or the mean of the numbers.
+    fn base(&self, rows: &[u32], weights: &[f64]) -> Result<Vec<f64>, Error> {
+        match self {
+            Self::Classes { of_row, n_classes } => {
+                let mut by_class = vec![0.0; *n_classes];
+                for row in rows {
+                    let row = *row as usize;
+                    let label = of_row[row];
+                    let Some(sum) = by_class.get_mut(label as usize) else {
+                        return Err(Error::Label {
+                            row,
+                            label,
+                            n_classes: *n_classes,
+                        });
+                    };
+                    *sum += weights[row];
+                }
+                Ok(base_scores(&by_class))
+            }
+            Self::Numbers(of_row) => {
+                let (mut sum, mut total) = (0.0, 0.0);
+                for row in rows {
+                    let row = *row as usize;
+                    let number = of_row[row];
+                    if !number.is_finite() {
+                        return Err(Error::Number { row, number });
+                    }
+                    sum += weights[row] * number;
+                    total += weights[row];
+                }
+                Ok(vec![sum / total])
+            }
+        }
+    }
+
+    /// The largest second derivative of a row of weight 1.
+    fn curvature(&self) -> f64 {
+        match self {
+            Self::Classes { n_classes, .. } => 0.25 * curvature_factor(*n_classes),
+            Self::Numbers(_) => 1.0,
+        }
+    }
+}
+
+/// Fits boosted trees to the classes of rows, by log loss, or to numbers, by squared error.
 ///
 /// - `rows`: numbers of the rows to use; rows of weight 0 are ignored.
 /// - `labels`, `weights`: of every row of the data set; only those of `rows` are read.
 /// - `n_rounds`: number of trees per output.
 ///
-/// Two classes have one output, the log odds of class 1; more classes have one output each. The
-/// result has the same bytes for any number of threads. If only one class has rows, all rows get
-/// the same score. Cost per round and output: about (rows × inputs) additions, times the average
-/// depth of the smaller children.
+/// Two classes have one output, the log odds of class 1; more classes have one output each; numbers
+/// have one. The result has the same bytes for any number of threads. If all rows have the same
+/// label, all rows get the same score. Cost per round and output: about (rows × inputs) additions,
+/// times the average depth of the smaller children.
 pub fn boost(
     binned: &Binned,
     rows: &[u32],
-    labels: &[u32],
-    n_classes: usize,
+    labels: &Labels,
     weights: &[f64],
     n_rounds: usize,
     settings: &BoostSettings,
 ) -> Result<Forest, Error> {
-    let mut booster = Booster::new(binned, rows, &[], labels, n_classes, weights, settings)?;
+    let mut booster = Booster::new(binned, rows, &[], labels, weights, settings)?;
     for _ in 0..n_rounds {
         booster.round();
     }
@@ -137,10 +203,12 @@ pub fn boost(
 /// A forest that grows round by round, with the scores of its rows.
 pub(crate) struct Booster<'a> {
     binned: &'a Binned,
-    labels: &'a [u32],
+    labels: &'a Labels,
     weights: &'a [f64],
     settings: &'a BoostSettings,
     units: Units,
+    /// The largest weight of a row.
+    largest: f64,
     /// The rows that trees are fitted to.
     rows: Vec<u32>,
     /// Rows that are only scored.
@@ -184,14 +252,15 @@ impl<'a> Booster<'a> {
         binned: &'a Binned,
         rows: &[u32],
         followed: &[u32],
-        labels: &'a [u32],
-        n_classes: usize,
+        labels: &'a Labels,
         weights: &'a [f64],
         settings: &'a BoostSettings,
     ) -> Result<Self, Error> {
         settings.check()?;
         let n_rows = binned.n_rows();
-        if n_classes < 2 {
+        if let Labels::Classes { n_classes, .. } = *labels
+            && n_classes < 2
+        {
             return Err(Error::Classes { found: n_classes });
         }
         if n_rows > MOST_ROWS {
@@ -205,43 +274,34 @@ impl<'a> Booster<'a> {
         if let Some(&row) = rows.iter().chain(followed).find(|r| **r as usize >= n_rows) {
             return Err(Error::Row { row, n_rows });
         }
-        let mut by_class = vec![0.0; n_classes];
         let mut used = Vec::with_capacity(rows.len());
         for &row in rows {
             let at = row as usize;
-            let (label, weight) = (labels[at], weights[at]);
+            let weight = weights[at];
             if !(weight.is_finite() && weight >= 0.0) {
                 return Err(Error::Weight { row: at, weight });
             }
-            let Some(sum) = by_class.get_mut(label as usize) else {
-                return Err(Error::Label {
-                    row: at,
-                    label,
-                    n_classes,
-                });
-            };
             if weight > 0.0 {
-                *sum += weight;
                 used.push(row);
             }
         }
         if used.is_empty() {
             return Err(Error::NoRows);
         }
-        let base = base_scores(&by_class);
+        let base = labels.base(&used, weights)?;
         let mut scores = Vec::with_capacity(n_rows * base.len());
         (0..n_rows).for_each(|_| scores.extend_from_slice(&base));
         let largest = used
             .iter()
             .map(|r| weights[*r as usize])
             .fold(0.0, f64::max);
-        let curvature = curvature_factor(n_classes) * 0.25;
         Ok(Self {
             binned,
             labels,
             weights,
             settings,
-            units: Units::new(used.len(), largest, largest * curvature),
+            units: Units::new(used.len(), largest, largest * labels.curvature()),
+            largest,
             rows: used,
             followed: followed.to_vec(),
             scores,
@@ -290,15 +350,18 @@ impl<'a> Booster<'a> {
 
     /// Adds one tree per output.
     pub(crate) fn round(&mut self) {
+        let labels = self.labels;
         let n_outputs = self.forest.n_outputs();
         if n_outputs > 1 {
             self.softmax();
         }
         for output in 0..n_outputs {
-            if n_outputs > 1 {
-                self.softmax_cells(output);
-            } else {
-                self.binary_cells();
+            match labels {
+                Labels::Classes { of_row, .. } if n_outputs > 1 => {
+                    self.softmax_cells(of_row, output);
+                }
+                Labels::Classes { of_row, .. } => self.binary_cells(of_row),
+                Labels::Numbers(of_row) => self.number_cells(of_row),
             }
             let (tree, steps) = self.grow(output);
             if !self.followed.is_empty() {
@@ -309,7 +372,7 @@ impl<'a> Booster<'a> {
         }
     }
 
-    fn binary_cells(&mut self) {
+    fn binary_cells(&mut self, labels: &[u32]) {
         let mut p = [0.0; 64];
         for rows in self.rows.chunks(p.len()) {
             for (p, row) in p.iter_mut().zip(rows) {
@@ -318,10 +381,26 @@ impl<'a> Booster<'a> {
             p.iter_mut().for_each(|p| *p = sigmoid(*p));
             for (p, row) in p.iter().zip(rows) {
                 let row = *row as usize;
-                let (w, is_positive) = (self.weights[row], self.labels[row] == 1);
+                let (w, is_positive) = (self.weights[row], labels[row] == 1);
                 let y = if is_positive { 1.0 } else { 0.0 };
                 self.cells[row] = self.units.cell(w * (p - y), w * (p * (1.0 - p)));
             }
+        }
+    }
+
+    /// Half the squared error has the residual as its gradient, which has no bound known in advance:
+    /// the units of the sums follow the largest one.
+    fn number_cells(&mut self, labels: &[f64]) {
+        let (scores, weights) = (&self.scores, self.weights);
+        let gradient = |row: &u32| {
+            let row = *row as usize;
+            weights[row] * (scores[row] - labels[row])
+        };
+        let gradients = self.rows.iter().map(|row| gradient(row).abs());
+        let steepest = gradients.fold(f64::MIN_POSITIVE, f64::max);
+        self.units = Units::new(self.rows.len(), steepest, self.largest);
+        for row in &self.rows {
+            self.cells[*row as usize] = self.units.cell(gradient(row), weights[*row as usize]);
         }
     }
 
@@ -335,13 +414,13 @@ impl<'a> Booster<'a> {
         }
     }
 
-    fn softmax_cells(&mut self, output: usize) {
+    fn softmax_cells(&mut self, labels: &[u32], output: usize) {
         let n = self.forest.n_outputs();
         let factor = curvature_factor(n);
         for &row in &self.rows {
             let row = row as usize;
             let p = self.work.probabilities[row * n + output];
-            let (w, is_own) = (self.weights[row], self.labels[row] as usize == output);
+            let (w, is_own) = (self.weights[row], labels[row] as usize == output);
             let y = if is_own { 1.0 } else { 0.0 };
             self.cells[row] = self.units.cell(w * (p - y), w * factor * (p * (1.0 - p)));
         }

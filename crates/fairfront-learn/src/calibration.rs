@@ -1,9 +1,9 @@
-//! Probabilities from out-of-fold scores.
+//! Probabilities, or predicted numbers, from out-of-fold scores.
 
 use fairfront_core::Cholesky;
 use serde::{Deserialize, Serialize};
 
-use crate::cross_fit::{ClassProblem, OutOfFold, n_outputs};
+use crate::cross_fit::{ClassProblem, NumberProblem, OutOfFold, n_outputs};
 use crate::error::{Error, expect_len};
 use crate::function::{sigmoid, softmax};
 use crate::quality::log_loss_of;
@@ -17,10 +17,29 @@ const SLOPES: [f64; 2] = [1e-3, 1e3];
 /// Most steps of Newton's method. It usually needs five.
 const MOST_STEPS: usize = 50;
 
-/// Probabilities of classes as a function of raw scores.
+/// The quantity that scaled raw scores stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// Log odds or logarithms of the probabilities of classes.
+    #[default]
+    Logistic,
+    /// The predicted number itself.
+    Identity,
+}
+
+impl Link {
+    /// Whether scores stand for the probabilities of classes.
+    pub fn is_logistic(&self) -> bool {
+        *self == Self::Logistic
+    }
+}
+
+/// Probabilities of classes, or predicted numbers, as a function of raw scores.
 ///
 /// Two classes: the log odds of class 1 are slope × score + intercept. More classes: probabilities
 /// in proportion to exp(slope × score + intercept), with the intercept of the last class fixed at 0.
+/// Numbers: slope × score + intercept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibrated {
@@ -28,14 +47,51 @@ pub struct Calibrated {
     pub slope: f64,
     /// Added to the scaled scores, one per output.
     pub intercepts: Vec<f64>,
+    /// The quantity that the sum stands for.
+    #[serde(default, skip_serializing_if = "Link::is_logistic")]
+    pub link: Link,
 }
 
 impl Calibrated {
+    /// The slope and intercept with the smallest weighted squared error on the rows that have a
+    /// number. With fewer than 10 such rows, or scores that do not rise with the numbers, the intercept
+    /// alone is fitted.
+    pub fn fit_number(scores: &OutOfFold, problem: &NumberProblem) -> Result<Self, Error> {
+        problem.check(problem.labels.len())?;
+        expect_len("scores per row", 1, scores.n_outputs())?;
+        expect_len("rows", problem.labels.len(), scores.n_rows())?;
+        let used = || problem.used().map(|(row, y, w)| (scores.raw()[row], y, w));
+        let total: f64 = used().map(|(.., w)| w).sum();
+        if total <= 0.0 {
+            return Err(Error::NoRows);
+        }
+        let mean_score = used().map(|(s, _, w)| w * s).sum::<f64>() / total;
+        let mean_label = used().map(|(_, y, w)| w * y).sum::<f64>() / total;
+        let (mut both, mut square) = (0.0, 0.0);
+        for (score, label, weight) in used() {
+            let score = score - mean_score;
+            both += weight * score * (label - mean_label);
+            square += weight * score * score;
+        }
+        let slope = both / square;
+        let is_usable = slope.is_finite() && slope > 0.0 && used().count() >= LEAST_ROWS;
+        let slope = match is_usable {
+            true => slope.clamp(SLOPES[0], SLOPES[1]),
+            false => 1.0,
+        };
+        Ok(Self {
+            slope,
+            intercepts: vec![mean_label - slope * mean_score],
+            link: Link::Identity,
+        })
+    }
+
     /// Raw scores unchanged.
     pub fn identity(n_classes: usize) -> Self {
         Self {
             slope: 1.0,
             intercepts: vec![0.0; n_outputs(n_classes)],
+            link: Link::Logistic,
         }
     }
 
@@ -87,6 +143,11 @@ impl Calibrated {
         self.intercepts.len().max(2)
     }
 
+    /// Numbers that raw scores predict, one per row.
+    pub fn numbers(&self, raw: &[f64]) -> Vec<f64> {
+        self.scaled(raw)
+    }
+
     /// Probabilities, n × classes, of raw scores, n × outputs, both row by row.
     pub fn probabilities(&self, raw: &[f64]) -> Vec<f64> {
         let n = self.intercepts.len();
@@ -102,6 +163,16 @@ impl Calibrated {
         for (row, p) in raw.chunks_exact(n).zip(all.chunks_exact_mut(n)) {
             self.scale(row, &mut scaled);
             softmax(&scaled, p);
+        }
+        all
+    }
+
+    /// The scaled scores of rows, row by row.
+    pub(crate) fn scaled(&self, raw: &[f64]) -> Vec<f64> {
+        let mut all = vec![0.0; raw.len()];
+        let n = self.intercepts.len();
+        for (row, scaled) in raw.chunks_exact(n).zip(all.chunks_exact_mut(n)) {
+            self.scale(row, scaled);
         }
         all
     }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::bin::Binned;
-use crate::booster::{BoostSettings, Booster};
+use crate::booster::{BoostSettings, Booster, Labels};
 use crate::error::{Error, expect_len};
 use crate::fold::Folds;
 use crate::forest::Forest;
@@ -53,14 +53,120 @@ impl ClassProblem {
                     n_classes,
                 });
             }
-            if !(weight.is_finite() && *weight >= 0.0) {
-                return Err(Error::Weight {
-                    row,
-                    weight: *weight,
-                });
-            }
+            check_weight(row, *weight)?;
         }
         Ok(())
+    }
+}
+
+/// Numbers of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NumberProblem {
+    /// The number of every row of the data set; rows without one are scored, but not fitted.
+    pub labels: Vec<Option<f64>>,
+    /// The weight of every row. Only ratios matter.
+    pub weights: Vec<f64>,
+}
+
+impl NumberProblem {
+    /// Rows that have a number and a positive weight.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (usize, f64, f64)> {
+        let rows = self.labels.iter().zip(&self.weights).enumerate();
+        rows.filter_map(|(row, (label, weight))| Some((row, (*label)?, *weight)))
+            .filter(|(.., weight)| *weight > 0.0)
+    }
+
+    /// Checks shapes, numbers and weights.
+    pub(crate) fn check(&self, n_rows: usize) -> Result<(), Error> {
+        expect_len("labels", n_rows, self.labels.len())?;
+        expect_len("weights", n_rows, self.weights.len())?;
+        for (row, (number, weight)) in self.labels.iter().zip(&self.weights).enumerate() {
+            let Some(number) = *number else { continue };
+            if !number.is_finite() {
+                return Err(Error::Number { row, number });
+            }
+            check_weight(row, *weight)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_weight(row: usize, weight: f64) -> Result<(), Error> {
+    match weight.is_finite() && weight >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::Weight { row, weight }),
+    }
+}
+
+/// The labels of rows, some of which may lack one, and the loss by which predictions are judged.
+pub trait Problem: Sync {
+    /// Checks shapes, labels and weights for a data set of this many rows.
+    fn check_rows(&self, n_rows: usize) -> Result<(), Error>;
+    /// Number of raw scores per row.
+    fn width(&self) -> usize;
+    /// Whether a row has a label.
+    fn is_labeled(&self, row: usize) -> bool;
+    /// The weight of every row.
+    fn weights(&self) -> &[f64];
+    /// The labels, with an arbitrary one for rows without.
+    fn filled(&self) -> Labels;
+    /// The loss of the raw scores of a row with a label.
+    fn loss(&self, row: usize, raw: &[f64]) -> f64;
+}
+
+impl Problem for ClassProblem {
+    fn check_rows(&self, n_rows: usize) -> Result<(), Error> {
+        self.check(n_rows)
+    }
+
+    fn width(&self) -> usize {
+        self.n_outputs()
+    }
+
+    fn is_labeled(&self, row: usize) -> bool {
+        self.labels[row].is_some()
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn filled(&self) -> Labels {
+        Labels::Classes {
+            of_row: self.labels.iter().map(|l| l.unwrap_or(0)).collect(),
+            n_classes: self.n_classes,
+        }
+    }
+
+    fn loss(&self, row: usize, raw: &[f64]) -> f64 {
+        self.labels[row].map_or(0.0, |label| log_loss_of(raw, label))
+    }
+}
+
+impl Problem for NumberProblem {
+    fn check_rows(&self, n_rows: usize) -> Result<(), Error> {
+        self.check(n_rows)
+    }
+
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn is_labeled(&self, row: usize) -> bool {
+        self.labels[row].is_some()
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn filled(&self) -> Labels {
+        Labels::Numbers(self.labels.iter().map(|l| l.unwrap_or(0.0)).collect())
+    }
+
+    fn loss(&self, row: usize, raw: &[f64]) -> f64 {
+        let residual = self.labels[row].map_or(0.0, |label| raw[0] - label);
+        residual * residual
     }
 }
 
@@ -114,16 +220,17 @@ pub struct CrossFitted {
     /// Raw scores of every row of the data set, each from the forest that was fitted without the
     /// row's fold.
     pub out_of_fold: OutOfFold,
-    /// The number of rounds with the smallest held-out log loss.
+    /// The number of rounds with the smallest held-out loss.
     pub n_rounds: usize,
-    /// Held-out log loss after 0, 1, 2, … rounds, as a weighted mean over all rows with a class.
+    /// Held-out log loss or squared error after 0, 1, 2, … rounds, as a weighted mean over all rows
+    /// with a label.
     pub losses: Vec<f64>,
-    /// The forest of `n_rounds` rounds, fitted to all rows with a class.
+    /// The forest of `n_rounds` rounds, fitted to all rows with a label.
     pub forest: Forest,
 }
 
-/// Fits boosted trees in every fold, chooses the number of rounds by held-out log loss, and fits a
-/// final forest to all rows.
+/// Fits boosted trees in every fold, chooses the number of rounds by held-out loss, and fits a final
+/// forest to all rows.
 ///
 /// The final forest and the folds' forests have the same number of rounds. `stop` is checked each
 /// round; once it returns true, the result is [`Error::Stopped`]. The result has the same bytes for
@@ -133,32 +240,24 @@ pub struct CrossFitted {
 /// [`BoostSettings::patience`] rounds more.
 pub fn cross_fit(
     binned: &Binned,
-    problem: &ClassProblem,
+    problem: &impl Problem,
     folds: &Folds,
     settings: &BoostSettings,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<CrossFitted, Error> {
     let n_rows = binned.n_rows();
-    problem.check(n_rows)?;
+    problem.check_rows(n_rows)?;
     expect_len("folds of rows", n_rows, folds.of_row().len())?;
-    let labels: Vec<u32> = problem.labels.iter().map(|l| l.unwrap_or(0)).collect();
+    let labels = problem.filled();
     let weights = normalized(problem)?;
 
     let mut fits = (0..folds.n_folds())
         .map(|fold| {
             let held_out = rows_where(n_rows, |r| usize::from(folds.of_row()[r]) == fold);
             let fitted = rows_where(n_rows, |r| {
-                usize::from(folds.of_row()[r]) != fold && problem.labels[r].is_some()
+                usize::from(folds.of_row()[r]) != fold && problem.is_labeled(r)
             });
-            let booster = Booster::new(
-                binned,
-                &fitted,
-                &held_out,
-                &labels,
-                problem.n_classes,
-                &weights,
-                settings,
-            )?;
+            let booster = Booster::new(binned, &fitted, &held_out, &labels, &weights, settings)?;
             Ok(Fit::new(booster, held_out, &weights, problem))
         })
         .collect::<Result<Vec<Fit<'_>>, Error>>()?;
@@ -176,7 +275,7 @@ pub fn cross_fit(
         best = smallest(&losses);
     }
 
-    let n_outputs = problem.n_outputs();
+    let n_outputs = problem.width();
     let mut raw = vec![0.0; n_rows * n_outputs];
     for fit in &mut fits {
         let scores = fit.booster.followed_scores(best);
@@ -185,16 +284,8 @@ pub fn cross_fit(
         }
     }
     drop(fits);
-    let all = rows_where(n_rows, |r| problem.labels[r].is_some());
-    let mut booster = Booster::new(
-        binned,
-        &all,
-        &[],
-        &labels,
-        problem.n_classes,
-        &weights,
-        settings,
-    )?;
+    let all = rows_where(n_rows, |r| problem.is_labeled(r));
+    let mut booster = Booster::new(binned, &all, &[], &labels, &weights, settings)?;
     for _ in 0..best {
         if stop() {
             return Err(Error::Stopped);
@@ -216,7 +307,7 @@ struct Fit<'a> {
     booster: Booster<'a>,
     /// The rows of the fold.
     held_out: Vec<u32>,
-    /// The weights of the fold's rows, 0 without a class.
+    /// The weights of the rows, with a mean of 1.
     weights: &'a [f64],
     /// Summed held-out loss after 0, 1, 2, … rounds.
     losses: Vec<f64>,
@@ -227,7 +318,7 @@ impl<'a> Fit<'a> {
         booster: Booster<'a>,
         held_out: Vec<u32>,
         weights: &'a [f64],
-        problem: &ClassProblem,
+        problem: &impl Problem,
     ) -> Self {
         let mut fit = Self {
             booster,
@@ -242,7 +333,7 @@ impl<'a> Fit<'a> {
     fn advance(
         &mut self,
         n_rounds: usize,
-        problem: &ClassProblem,
+        problem: &impl Problem,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         for _ in 0..n_rounds {
@@ -255,29 +346,27 @@ impl<'a> Fit<'a> {
         Ok(())
     }
 
-    fn loss(&self, problem: &ClassProblem) -> f64 {
-        let n = problem.n_outputs();
+    fn loss(&self, problem: &impl Problem) -> f64 {
+        let n = problem.width();
         let scores = self.booster.scores();
         let rows = self.held_out.iter().map(|r| *r as usize);
-        rows.filter_map(|row| {
-            let label = problem.labels[row]?;
-            let loss = log_loss_of(&scores[row * n..][..n], label);
-            Some(self.weights[row] * loss)
-        })
-        .sum()
+        let rows = rows.filter(|row| problem.is_labeled(*row));
+        rows.map(|row| self.weights[row] * problem.loss(row, &scores[row * n..][..n]))
+            .sum()
     }
 }
 
-/// Weights with a mean of 1 over the rows with a class, so that their unit does not matter.
-fn normalized(problem: &ClassProblem) -> Result<Vec<f64>, Error> {
-    let (n, sum) = problem
-        .used()
-        .fold((0, 0.0), |(n, sum), (.., weight)| (n + 1, sum + weight));
+/// Weights with a mean of 1 over the rows with a label, so that their unit does not matter.
+fn normalized(problem: &impl Problem) -> Result<Vec<f64>, Error> {
+    let weights = problem.weights();
+    let used = weights.iter().enumerate();
+    let used = used.filter(|(row, weight)| **weight > 0.0 && problem.is_labeled(*row));
+    let (n, sum) = used.fold((0, 0.0), |(n, sum), (_, weight)| (n + 1, sum + weight));
     if n == 0 {
         return Err(Error::NoRows);
     }
     let mean = sum / f64::from(n);
-    Ok(problem.weights.iter().map(|w| w / mean).collect())
+    Ok(weights.iter().map(|w| w / mean).collect())
 }
 
 fn rows_where(n_rows: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<u32> {

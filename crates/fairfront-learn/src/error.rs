@@ -21,6 +21,14 @@ pub enum Error {
         /// Number of classes.
         n_classes: usize,
     },
+    /// A number to predict is not finite.
+    #[error("the label of row {row} is {number}; expected a finite number")]
+    Number {
+        /// Position of the row, from 0.
+        row: usize,
+        /// Its label.
+        number: f64,
+    },
     /// A row number is not less than the number of rows.
     #[error("expected row numbers less than {n_rows}, found {row}")]
     Row {

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use fairfront_core::{Loaded, Purpose, Stream, UNKNOWN_GROUP};
+use fairfront_core::{Loaded, Purpose, Stream, Target, UNKNOWN_GROUP};
 
 use crate::error::Error;
+
+/// Number of ranges of a target that is a number, as strata.
+const LABEL_STRATA: usize = 8;
 
 /// The fold of every row of a data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,14 +20,22 @@ impl Folds {
     /// Usual number of folds.
     pub const DEFAULT: usize = 5;
 
-    /// Folds that are stratified by label and by the groups of every attribute. A row's fold
-    /// depends only on the seed, its stratum, and its position within the stratum.
+    /// Folds that are stratified by label, or by eighths of the target if it is a number, and by the
+    /// groups of every attribute. A row's fold depends only on the seed, its stratum, and its position
+    /// within the stratum.
     pub fn of(rows: &Loaded, n_folds: usize, seed: u64) -> Result<Self, Error> {
         let schema = rows.schema();
+        let of_label = |label: f64| match &schema.target {
+            Target::Binary => u64::from(label > 0.0),
+            Target::Number(unit) => {
+                let below = unit.thresholds.partition_point(|t| *t < label);
+                (below * LABEL_STRATA / (unit.thresholds.len() + 1)) as u64
+            }
+        };
         let mut strata = Vec::with_capacity(rows.n_rows());
         for block in rows.blocks() {
             for row in 0..block.n_rows() {
-                let mut stratum = u64::from(block.labels()[row] > 0.0);
+                let mut stratum = of_label(block.labels()[row]);
                 // Numbers in mixed radix; if they wrap, two strata may become one.
                 for (a, attribute) in schema.attributes.iter().enumerate() {
                     let n = attribute.groups.len() as u64;

@@ -1,39 +1,48 @@
-//! How much the probabilities of a learner depend on each column.
+//! How much the predictions of a learner depend on each column.
 
 use fairfront_core::{BLOCK_ROWS, Dataset, Loaded, Purpose, RowBlock, Stream};
 use rayon::prelude::*;
 
 use crate::learned::{Learner, Source};
-use crate::{ClassProblem, Error, Quality};
+use crate::{Error, Problem};
 
 /// With more rows, the first ones are used.
 const MOST_ROWS: usize = 10_000;
 
 impl Learner {
-    /// How much the log loss rises if the values of an input are shuffled among these rows, for each
-    /// input of the trees. Empty for learners without trees. The learner must not have been fitted on
-    /// these rows.
+    /// How much the log loss, or the squared error of a number, rises if the values of an input are
+    /// shuffled among these rows, for each input of the trees. Empty for learners without trees. The
+    /// learner must not have been fitted on these rows.
     pub fn permutation_importance(
         &self,
         rows: &Loaded,
-        problem: &ClassProblem,
+        problem: &impl Problem,
         seed: u64,
     ) -> Result<Vec<f64>, Error> {
         let Source::Trees(forest) = &self.source else {
             return Ok(Vec::new());
         };
+        problem.check_rows(rows.n_rows())?;
         let rows = rows.first(MOST_ROWS / BLOCK_ROWS);
         let n_rows = rows.n_rows();
-        let problem = ClassProblem {
-            labels: problem.labels[..n_rows].to_vec(),
-            n_classes: problem.n_classes,
-            weights: problem.weights[..n_rows].to_vec(),
-        };
+        let width = problem.width();
+        let weights = problem.weights();
+        let labeled: Vec<usize> = (0..n_rows)
+            .filter(|row| problem.is_labeled(*row) && weights[*row] > 0.0)
+            .collect();
+        if labeled.is_empty() {
+            return Err(Error::NoRows);
+        }
+        let total: f64 = labeled.iter().map(|row| weights[*row]).sum();
         let loss = |rows: &Loaded| -> Result<f64, Error> {
             let blocks = rows.blocks();
-            let found = blocks.flat_map(|block| self.probabilities(rows.schema(), block));
-            let found: Vec<f64> = found.collect();
-            Ok(Quality::of(&found, &problem)?.log_loss)
+            let raw = blocks.flat_map(|block| self.source.raw(rows.schema(), block));
+            let scaled = self.calibration.scaled(&raw.collect::<Vec<f64>>());
+            let losses = labeled.iter().map(|row| {
+                let of_row = &scaled[row * width..][..width];
+                weights[*row] * problem.loss(*row, of_row)
+            });
+            Ok(losses.sum::<f64>() / total)
         };
         let before = loss(&rows)?;
         let used: Vec<bool> = (0..forest.inputs.len() as u32)

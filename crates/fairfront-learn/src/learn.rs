@@ -1,12 +1,13 @@
 //! Fits the learners of a front, and computes its features out of fold.
 
-use fairfront_core::{Condition, Loaded, UNKNOWN_GROUP};
+use fairfront_core::{Attribute, Condition, Loaded, UNKNOWN_GROUP};
 
 use crate::learned::{
     FeatureKind, GroupLearner, Learned, LearnedFeature, Learner, ProbabilityColumn, Source,
 };
 use crate::{
-    Binned, BoostSettings, Calibrated, ClassProblem, Error, Folds, OutOfFold, Quality, cross_fit,
+    Binned, BoostSettings, Calibrated, ClassProblem, Error, Folds, LearnerQuality, NumberProblem,
+    NumberQuality, OutOfFold, Problem, Quality, cross_fit,
 };
 
 /// The features to learn.
@@ -15,7 +16,10 @@ pub struct Wanted {
     /// The comparisons of groups: an attribute, by its position in the schema, and the rows among
     /// which its groups are compared.
     pub comparisons: Vec<(usize, Condition)>,
-    /// Probabilities of the outcome that a column holds; `None` fits boosted trees.
+    /// The attributes among these that need products with the prediction, if the target is a number.
+    pub products: Vec<usize>,
+    /// A column with probabilities of the outcome, or predictions of a number in the unit of the
+    /// labels; `None` fits boosted trees.
     pub outcome: Option<ProbabilityColumn>,
     /// Probabilities of groups that columns hold, instead of boosted trees.
     pub groups: Vec<GroupColumns>,
@@ -60,7 +64,7 @@ impl OutOfFoldFeatures {
         self.n_features
     }
 
-    /// η of each row, calibrated.
+    /// η or m of each row, calibrated.
     pub fn outcome(&self) -> &[f64] {
         &self.outcome
     }
@@ -159,15 +163,12 @@ pub fn learn(
         weights: train.blocks().flat_map(|b| b.weights().to_vec()).collect(),
         stop,
     };
-    let labels = train.blocks().flat_map(|b| b.labels().to_vec());
-    let labels = labels.map(|label| Some(u32::from(label > 0.0))).collect();
-    let columns = wanted.outcome.clone().map(|column| vec![column]);
-    let (outcome, eta) = work.fit(labels, 2, columns)?;
+    let (outcome, predictions) = work.outcome()?;
     let mut learned = Learned {
         outcome,
         groups: Vec::new(),
         features: vec![LearnedFeature {
-            name: "probability".into(),
+            name: String::new(),
             kind: FeatureKind::Outcome,
             shift: 0.0,
             factor: 1.0,
@@ -180,17 +181,14 @@ pub fn learn(
             probabilities.push(found);
         }
     }
-    learned.name_features(match wanted.from_estimator {
-        true => "estimator",
-        false => "score",
-    });
-    let values = learned.combined(&eta, &probabilities);
+    learned.add_features(wanted, &train.schema().attributes);
+    let values = learned.combined(&predictions, &probabilities);
     learned.scale(&values, &work.weights);
-    let values = learned.combined(&eta, &probabilities);
+    let values = learned.combined(&predictions, &probabilities);
     let out_of_fold = OutOfFoldFeatures {
         values,
         n_features: learned.features.len(),
-        outcome: eta.iter().copied().skip(1).step_by(2).collect(),
+        outcome: predictions,
         groups: probabilities,
     };
     Ok((learned, out_of_fold))
@@ -206,8 +204,35 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// The learner of the target, and its out-of-fold probabilities of the second label or its
+    /// predicted numbers.
+    fn outcome(&self) -> Result<(Learner, Vec<f64>), Error> {
+        let labels = self.train.blocks().flat_map(|b| b.labels().to_vec());
+        let column = self.wanted.outcome.clone();
+        if self.train.schema().target.is_binary() {
+            let labels = labels.map(|label| Some(u32::from(label > 0.0)));
+            let columns = column.map(|column| vec![column]);
+            let (learner, both) = self.classes(labels.collect(), 2, columns)?;
+            return Ok((learner, both.into_iter().skip(1).step_by(2).collect()));
+        }
+        let problem = NumberProblem {
+            labels: labels.map(Some).collect(),
+            weights: self.weights.clone(),
+        };
+        let (source, out_of_fold) = self.source(&problem, column.map(Source::Number))?;
+        let calibration = Calibrated::fit_number(&out_of_fold, &problem)?;
+        let predictions = calibration.numbers(out_of_fold.raw());
+        let quality = NumberQuality::of(&predictions, &problem)?;
+        let learner = Learner {
+            source,
+            calibration,
+            quality: LearnerQuality::Number(quality),
+        };
+        Ok((learner, predictions))
+    }
+
     /// A learner of these classes, and its out-of-fold probabilities of all rows.
-    fn fit(
+    fn classes(
         &self,
         labels: Vec<Option<u32>>,
         n_classes: usize,
@@ -218,31 +243,35 @@ impl Work<'_> {
             n_classes,
             weights: self.weights.clone(),
         };
-        let (source, out_of_fold) = match columns {
-            Some(columns) => {
-                let source = Source::Columns(columns);
-                let schema = self.train.schema();
-                let blocks = self.train.blocks();
-                let raw = blocks.flat_map(|block| source.raw(schema, block)).collect();
-                // The user confirmed that these probabilities are out of fold.
-                let raw = OutOfFold::stated_by_user(raw, source.n_outputs())?;
-                (source, raw)
-            }
-            None => {
-                let settings = &self.wanted.settings;
-                let found = cross_fit(&self.binned, &problem, &self.folds, settings, self.stop)?;
-                (Source::Trees(found.forest), found.out_of_fold)
-            }
-        };
+        let (source, out_of_fold) = self.source(&problem, columns.map(Source::Columns))?;
         let calibration = Calibrated::fit(&out_of_fold, &problem)?;
         let probabilities = calibration.probabilities(out_of_fold.raw());
         let quality = Quality::of(&probabilities, &problem)?;
         let learner = Learner {
             source,
             calibration,
-            quality,
+            quality: LearnerQuality::Classes(quality),
         };
         Ok((learner, probabilities))
+    }
+
+    /// The given columns or boosted trees, with the out-of-fold scores of all rows.
+    fn source(
+        &self,
+        problem: &impl Problem,
+        columns: Option<Source>,
+    ) -> Result<(Source, OutOfFold), Error> {
+        let Some(source) = columns else {
+            let settings = &self.wanted.settings;
+            let found = cross_fit(&self.binned, problem, &self.folds, settings, self.stop)?;
+            return Ok((Source::Trees(found.forest), found.out_of_fold));
+        };
+        let schema = self.train.schema();
+        let blocks = self.train.blocks();
+        let raw = blocks.flat_map(|block| source.raw(schema, block)).collect();
+        // The user confirmed that these predictions are out of fold.
+        let raw = OutOfFold::stated_by_user(raw, source.n_outputs())?;
+        Ok((source, raw))
     }
 
     /// A learner of the groups of an attribute; `None` if fewer than two groups are compared.
@@ -268,7 +297,7 @@ impl Work<'_> {
         let brought = self.wanted.groups.iter();
         let mut brought = brought.filter(|b| b.attribute == attribute && b.given == given);
         let columns = brought.next().map(|b| b.columns.clone());
-        let (learner, probabilities) = self.fit(labels, classes.len(), columns)?;
+        let (learner, probabilities) = self.classes(labels, classes.len(), columns)?;
         // The largest compared group; the first of several.
         let compared = (0..classes.len()).filter(|c| classes[*c].is_some());
         let reference = compared.fold(0, |best, c| if sums[c] > sums[best] { c } else { best });
@@ -286,15 +315,23 @@ impl Work<'_> {
 }
 
 impl Learned {
-    /// One feature for the outcome, and one for each compared group except the reference. `columns`
-    /// names the origin of columns with probabilities.
-    fn name_features(&mut self, columns: &'static str) {
-        let kind = |source: &Source| match source {
-            Source::Trees(_) => "trees",
-            Source::Columns(_) => columns,
+    /// One feature for the outcome, and one for each compared group except the reference, with its
+    /// product with the prediction if it is wanted.
+    fn add_features(&mut self, wanted: &Wanted, attributes: &[Attribute]) {
+        let kind = |source: &Source| match (source, wanted.from_estimator) {
+            (Source::Trees(_), _) => "trees",
+            (_, true) => "estimator",
+            (_, false) => "score",
         };
-        self.features[0].name = format!("{}: probability", kind(&self.outcome.source));
-        for (at, group) in self.groups.iter().enumerate() {
+        let outcome = match self.outcome.is_number() {
+            true => "prediction",
+            false => "probability",
+        };
+        let own = kind(&self.outcome.source);
+        self.features[0].name = format!("{own}: {outcome}");
+        let products = wanted.products.iter().filter(|_| self.outcome.is_number());
+        let products: Vec<&str> = products.map(|a| attributes[*a].name.as_str()).collect();
+        for (learner, group) in self.groups.iter().enumerate() {
             for (class, name) in group.classes.iter().enumerate() {
                 let (Some(name), true) = (name, class != group.reference) else {
                     continue;
@@ -305,12 +342,22 @@ impl Learned {
                     Condition::Negative => " given negative",
                 };
                 let (kind, of) = (kind(&group.learner.source), &group.attribute);
-                self.features.push(LearnedFeature {
-                    name: format!("{kind}: {of}={name}{given}"),
-                    kind: FeatureKind::Group { learner: at, class },
+                let feature = |name, kind| LearnedFeature {
+                    name,
+                    kind,
                     shift: 0.0,
                     factor: 1.0,
-                });
+                };
+                self.features.push(feature(
+                    format!("{kind}: {of}={name}{given}"),
+                    FeatureKind::Group { learner, class },
+                ));
+                if products.contains(&of.as_str()) {
+                    self.features.push(feature(
+                        format!("{own}: {outcome} * {of}={name}"),
+                        FeatureKind::Product { learner, class },
+                    ));
+                }
             }
         }
     }

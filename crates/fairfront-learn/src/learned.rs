@@ -3,27 +3,32 @@
 use fairfront_core::{Condition, RowBlock, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::{Calibrated, Error, Forest, Quality};
+use crate::quality::LearnerQuality;
+use crate::{Calibrated, Error, Forest, Link};
 
-/// The learners of a run, and the features computed from their probabilities.
+/// The learners of a run, and the features computed from their predictions.
 ///
 /// A front over these features is a front over all functions of the columns: the best group-blind
 /// decisions are thresholds on a combination of η(z) = P(Y = 1 | z) and, for each compared group k,
 /// `d_k(z)` = `γ_k/π_k` − `γ_r/π_r`. Here `γ_k(z)` is P(A = k | z) for demographic parity and
 /// P(A = k, Y = y | z) for rates of rows with label y, `π_k` is the share of such rows, and r is the
 /// largest group.
+///
+/// If the target is a number, the first feature is m(z) = E[Y | z] instead of η. The predictions with the
+/// smallest squared error for given differences between the means or covariances of groups are m plus a
+/// sum of `w_k` `d_k`. Distributions and losses of groups need the products `d_k`·m as well.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Learned {
-    /// The learner of P(Y = 1 | z).
+    /// The learner of P(Y = 1 | z), or of E[Y | z] if the target is a number.
     pub outcome: Learner,
     /// The learners of the groups.
     pub groups: Vec<GroupLearner>,
-    /// The features, in order. The first is η.
+    /// The features, in order. The first is η or m.
     pub features: Vec<LearnedFeature>,
 }
 
-/// The source of probabilities, and how well they predict.
+/// The source of probabilities or predicted numbers, and how well they predict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Learner {
@@ -31,8 +36,8 @@ pub struct Learner {
     pub source: Source,
     /// The calibration of the raw scores, fitted out of fold.
     pub calibration: Calibrated,
-    /// The quality of the out-of-fold probabilities.
-    pub quality: Quality,
+    /// The quality of the out-of-fold predictions.
+    pub quality: LearnerQuality,
 }
 
 /// The source of raw scores.
@@ -44,6 +49,9 @@ pub enum Source {
     /// Probabilities of another model, in numeric columns: one column for two classes (the
     /// probability of the second), otherwise one per class.
     Columns(Vec<ProbabilityColumn>),
+    /// Predicted numbers of another model, in a numeric column: `shift + factor · feature` is the
+    /// prediction in the unit of the labels.
+    Number(ProbabilityColumn),
 }
 
 /// A numeric feature that holds probabilities.
@@ -96,7 +104,7 @@ pub struct LearnedFeature {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureKind {
-    /// η(z).
+    /// η(z) or m(z).
     Outcome,
     /// `d_k(z)` of a class of a group learner.
     Group {
@@ -105,6 +113,25 @@ pub enum FeatureKind {
         /// The class k.
         class: usize,
     },
+    /// `d_k(z)`·m(z).
+    Product {
+        /// The position of the learner in [`Learned::groups`].
+        learner: usize,
+        /// The class k.
+        class: usize,
+    },
+}
+
+impl FeatureKind {
+    /// The position of a group learner and a class of it, unless it is the outcome.
+    pub fn of_group(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Outcome => None,
+            Self::Group { learner, class } | Self::Product { learner, class } => {
+                Some((learner, class))
+            }
+        }
+    }
 }
 
 impl Learned {
@@ -129,7 +156,7 @@ impl Learned {
     /// Do not use this for rows that the learners were fitted on: such probabilities overfit.
     /// [`learn`](crate::learn) returns the out-of-fold features of these rows.
     pub fn features(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
-        let outcome = self.outcome.probabilities(schema, block);
+        let outcome = self.outcome.predictions(schema, block);
         let groups = self.groups.iter();
         let groups: Vec<Vec<f64>> = groups
             .map(|group| group.learner.probabilities(schema, block))
@@ -137,21 +164,21 @@ impl Learned {
         self.combined(&outcome, &groups)
     }
 
-    /// Features from the probabilities of all learners.
+    /// Features from η or m, and from the probabilities of all groups.
     pub(crate) fn combined(&self, outcome: &[f64], groups: &[Vec<f64>]) -> Vec<f64> {
-        let n_rows = outcome.len() / 2;
-        let mut values = Vec::with_capacity(n_rows * self.features.len());
-        for row in 0..n_rows {
-            let eta = outcome[2 * row + 1];
+        let mut values = Vec::with_capacity(outcome.len() * self.features.len());
+        for (row, &outcome) in outcome.iter().enumerate() {
+            let difference = |learner: usize, class: usize| {
+                let of = &self.groups[learner];
+                let n = of.classes.len();
+                let gamma = &groups[learner][row * n..(row + 1) * n];
+                of.difference(class, outcome, gamma)
+            };
             for feature in &self.features {
                 let value = match feature.kind {
-                    FeatureKind::Outcome => eta,
-                    FeatureKind::Group { learner, class } => {
-                        let of = &self.groups[learner];
-                        let n = of.classes.len();
-                        let gamma = &groups[learner][row * n..(row + 1) * n];
-                        of.difference(class, eta, gamma)
-                    }
+                    FeatureKind::Outcome => outcome,
+                    FeatureKind::Group { learner, class } => difference(learner, class),
+                    FeatureKind::Product { learner, class } => outcome * difference(learner, class),
                 };
                 values.push((value - feature.shift) / feature.factor);
             }
@@ -165,11 +192,17 @@ impl Learned {
         for learner in self.learners() {
             learner.check(schema)?;
         }
-        if self.outcome.source.n_classes() != 2 {
-            return bad("the learner of the target must have two classes".into());
+        if self.outcome.source.n_outputs() != 1 {
+            return bad("the learner of the target must have one output".into());
+        }
+        if self.outcome.is_number() == schema.target.is_binary() {
+            return bad("the learner of the target predicts another kind of target".into());
         }
         for group in &self.groups {
             let n = group.classes.len();
+            if group.learner.is_number() {
+                return bad("a learner of groups predicts a number".into());
+            }
             let shares = group.shares.iter().all(|s| s.is_finite() && *s > 0.0);
             if n < 2
                 || group.shares.len() != n
@@ -188,20 +221,17 @@ impl Learned {
             factor,
         } in &self.features
         {
-            let exists = match kind {
-                FeatureKind::Outcome => true,
-                FeatureKind::Group { learner, class } => {
-                    let group = self.groups.get(*learner);
-                    group.is_some_and(|group| *class < group.classes.len())
-                }
-            };
+            let exists = kind.of_group().is_none_or(|(learner, class)| {
+                let group = self.groups.get(learner);
+                group.is_some_and(|group| class < group.classes.len())
+            });
             if !exists || !shift.is_finite() || !factor.is_finite() || *factor <= 0.0 {
                 return bad(format!("the learned feature {name:?} is inconsistent"));
             }
         }
         match self.features.first().map(|f| f.kind) {
             Some(FeatureKind::Outcome) => Ok(()),
-            _ => bad("the first learned feature must be the probability of the outcome".into()),
+            _ => bad("the first learned feature must be that of the outcome".into()),
         }
     }
 }
@@ -216,6 +246,27 @@ impl GroupLearner {
 }
 
 impl Learner {
+    /// Whether it predicts a number.
+    pub fn is_number(&self) -> bool {
+        self.calibration.link == Link::Identity
+    }
+
+    /// The predicted numbers of the rows of a block, or the probabilities of the second of two classes.
+    pub fn predictions(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
+        self.predicted(&self.source.raw(schema, block))
+    }
+
+    /// The same from raw scores.
+    pub(crate) fn predicted(&self, raw: &[f64]) -> Vec<f64> {
+        match self.is_number() {
+            true => self.calibration.numbers(raw),
+            false => {
+                let all = self.calibration.probabilities(raw);
+                all.into_iter().skip(1).step_by(2).collect()
+            }
+        }
+    }
+
     /// The probabilities of the rows of a block: n × classes, row by row.
     pub fn probabilities(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
         self.calibration
@@ -224,20 +275,35 @@ impl Learner {
 
     fn check(&self, schema: &Schema) -> Result<(), Error> {
         let bad = |problem: &str| Err(Error::Corrupted(problem.into()));
+        let known = |c: &ProbabilityColumn| {
+            schema.numeric.get(c.position) == Some(&c.column)
+                && c.shift.is_finite()
+                && c.factor.is_finite()
+        };
+        let is_number = self.is_number();
+        let quality = matches!(self.quality, LearnerQuality::Number(_));
+        let mut agree = is_number == quality;
         match &self.source {
             Source::Trees(forest) => forest.check(schema)?,
+            Source::Number(column) => {
+                agree &= is_number;
+                if !known(column) {
+                    return bad("the column of predictions is not a feature");
+                }
+            }
             Source::Columns(columns) => {
-                let known = |c: &ProbabilityColumn| {
-                    schema.numeric.get(c.position) == Some(&c.column)
-                        && c.shift.is_finite()
-                        && c.factor.is_finite()
-                };
+                agree &= !is_number;
                 if columns.is_empty() || !columns.iter().all(known) {
                     return bad("the columns of probabilities are not features");
                 }
             }
         }
-        let Calibrated { slope, intercepts } = &self.calibration;
+        if !agree {
+            return bad("a learner predicts both a number and classes");
+        }
+        let Calibrated {
+            slope, intercepts, ..
+        } = &self.calibration;
         let outputs = self.source.n_outputs();
         let finite = slope.is_finite() && intercepts.iter().all(|i| i.is_finite());
         match finite && *slope > 0.0 && intercepts.len() == outputs {
@@ -253,6 +319,7 @@ impl Source {
         match self {
             Self::Trees(forest) => forest.n_outputs(),
             Self::Columns(columns) => columns.len(),
+            Self::Number(_) => 1,
         }
     }
 
@@ -274,6 +341,10 @@ impl Source {
                 })
                 .collect()
             }
+            Self::Number(column) => {
+                let rows = 0..block.n_rows();
+                rows.map(|row| column.value(block.numeric(row))).collect()
+            }
         }
     }
 }
@@ -282,10 +353,14 @@ impl ProbabilityColumn {
     /// Probabilities closer to 0 or 1 than this are moved there, so that log odds stay finite.
     pub const LEAST: f64 = 1e-9;
 
+    /// The value of the column in a row with these numeric features.
+    fn value(&self, numbers: &[f64]) -> f64 {
+        self.shift + self.factor * numbers[self.position]
+    }
+
     /// The log odds of a single column, or the logarithm of one of several columns.
     fn raw(&self, numbers: &[f64], n_columns: usize) -> f64 {
-        let probability = self.shift + self.factor * numbers[self.position];
-        let p = probability.clamp(Self::LEAST, 1.0 - Self::LEAST);
+        let p = self.value(numbers).clamp(Self::LEAST, 1.0 - Self::LEAST);
         match n_columns {
             1 => crate::function::ln(p / (1.0 - p)),
             _ => crate::function::ln(p),

@@ -1,8 +1,8 @@
-//! Quality of probabilities.
+//! Quality of probabilities and of predicted numbers.
 
 use serde::{Deserialize, Serialize};
 
-use crate::cross_fit::ClassProblem;
+use crate::cross_fit::{ClassProblem, NumberProblem};
 use crate::error::{Error, expect_len};
 use crate::function::{exp, ln, softplus};
 
@@ -16,6 +16,69 @@ pub struct Quality {
     pub auc: Option<f64>,
     /// Number of rows with a class and a positive weight.
     pub rows: usize,
+}
+
+/// Quality of predicted numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberQuality {
+    /// Weighted mean of the squared residuals.
+    pub squared_error: f64,
+    /// The share of the variance of the numbers that the predictions explain; 0 if all numbers are equal.
+    pub r2: f64,
+    /// Number of rows with a number and a positive weight.
+    pub rows: usize,
+}
+
+/// Quality of the out-of-fold predictions of a learner.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LearnerQuality {
+    /// Of the probabilities of classes.
+    Classes(Quality),
+    /// Of predicted numbers.
+    Number(NumberQuality),
+}
+
+impl LearnerQuality {
+    /// Number of rows that the learner was trained on.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Classes(quality) => quality.rows,
+            Self::Number(quality) => quality.rows,
+        }
+    }
+}
+
+impl NumberQuality {
+    /// Quality of `predictions` on the rows that have a number.
+    pub fn of(predictions: &[f64], problem: &NumberProblem) -> Result<Self, Error> {
+        problem.check(problem.labels.len())?;
+        expect_len("predictions", problem.labels.len(), predictions.len())?;
+        let (mut rows, mut weights, mut sum, mut residuals) = (0, 0.0, 0.0, 0.0);
+        for (row, number, weight) in problem.used() {
+            let residual = predictions[row] - number;
+            rows += 1;
+            weights += weight;
+            sum += weight * number;
+            residuals += weight * residual * residual;
+        }
+        if rows == 0 {
+            return Err(Error::NoRows);
+        }
+        let mean = sum / weights;
+        let squares = problem.used().map(|(_, y, w)| w * (y - mean) * (y - mean));
+        let squares: f64 = squares.sum();
+        Ok(Self {
+            squared_error: residuals / weights,
+            r2: if squares > 0.0 {
+                1.0 - residuals / squares
+            } else {
+                0.0
+            },
+            rows,
+        })
+    }
 }
 
 impl Quality {

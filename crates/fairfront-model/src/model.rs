@@ -122,8 +122,8 @@ impl Model {
         Ok(model)
     }
 
-    /// The family of the model: `"network"`, or `"trees"` or `"score"` if it combines the probabilities
-    /// of boosted trees or of columns, otherwise `"linear"`.
+    /// The family of the model: `"network"`, or `"trees"` or `"score"` if it combines the predictions of
+    /// boosted trees or of columns, otherwise `"linear"`.
     pub fn family(&self) -> &'static str {
         if self.encoding.hidden > 0 {
             return "network";
@@ -133,7 +133,7 @@ impl Model {
         match learned.map(|learned| &learned.outcome.source) {
             None => "linear",
             Some(Source::Trees(_)) => "trees",
-            Some(Source::Columns(_)) => "score",
+            Some(Source::Columns(_) | Source::Number(_)) => "score",
         }
     }
 

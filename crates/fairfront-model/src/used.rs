@@ -112,14 +112,19 @@ fn without_unused(learned: &Learned, coefficients: &[f64]) -> (Learned, Vec<f64>
         .collect();
     let reads = |group: usize| {
         let mut kinds = used.iter().map(|(feature, _)| feature.kind);
-        kinds.any(|kind| matches!(kind, FeatureKind::Group { learner, .. } if learner == group))
+        kinds.any(|kind| kind.of_group().is_some_and(|(learner, _)| learner == group))
     };
     let groups: Vec<usize> = (0..learned.groups.len()).filter(|g| reads(*g)).collect();
+    let place = |learner: usize| groups.partition_point(|g| *g < learner);
     let renumbered = |feature: &LearnedFeature| {
         let kind = match feature.kind {
             FeatureKind::Outcome => FeatureKind::Outcome,
             FeatureKind::Group { learner, class } => FeatureKind::Group {
-                learner: groups.partition_point(|g| *g < learner),
+                learner: place(learner),
+                class,
+            },
+            FeatureKind::Product { learner, class } => FeatureKind::Product {
+                learner: place(learner),
                 class,
             },
         };
@@ -166,6 +171,7 @@ fn used_inputs(
                     used[column.position] = true;
                 }
             }
+            Source::Number(column) => used[column.position] = true,
         }
     }
     used
@@ -198,6 +204,7 @@ impl Keep for Source {
                     column.position = position(column.position);
                 }
             }
+            Self::Number(column) => column.position = position(column.position),
         }
     }
 }

@@ -1,15 +1,25 @@
-//! Probabilities of other models, with their usual threshold, as marks in plots.
+//! Predictions of other models as marks in plots: probabilities with their usual threshold, or numbers.
 
 use std::sync::Arc;
 
 use fairfront_core::{
-    Costs, Dataset, Measure, Objective, Points, Schema, grouped, measure, predictor_of, say,
+    Costs, Dataset, Distance, Measure, Objective, Points, Schema, grouped, measure, predictor_of,
+    say,
 };
 use fairfront_data::setting::MARK;
 use fairfront_data::{Encoded, Part, Prepared};
 
 use crate::fit::parse_objectives;
 use crate::{Error, Overlay, OverlayKind, OverlayPoint};
+
+/// How a column becomes scores of rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Margin {
+    /// It holds probabilities, and the usual threshold for these costs decides.
+    Probability(Costs),
+    /// It holds predictions of a number, in the unit of the labels.
+    Label,
+}
 
 /// The threshold on a probability that costs least if groups do not matter.
 pub(crate) fn usual_threshold(costs: Costs) -> f64 {
@@ -29,9 +39,25 @@ pub(crate) fn marks(
     }
     let schema = encoded.part(Part::Train).schema();
     let objectives = parse_objectives(objectives, schema, custom, None)?;
+    let unit = schema.target.unit();
     let costs = match objectives.first().and_then(|loss| loss.measure()) {
         Some(Measure::ErrorRate(costs)) => costs,
         _ => Costs::EQUAL,
+    };
+    let margin = match unit {
+        None => Margin::Probability(costs),
+        Some(_) => Margin::Label,
+    };
+    let is_valid = |value: &f64| match unit {
+        None => (0.0..=1.0).contains(value),
+        Some(_) => value.is_finite(),
+    };
+    let wrong = |column: &str, problem: String| {
+        let wanted = match unit {
+            None => "choose a column with a probability in every row",
+            Some(_) => "choose a column with a prediction in every row",
+        };
+        Error::data(say![MARK.of(column), ": ", problem; wanted])
     };
     for name in &prepared.spec.marks {
         let column = prepared.table.require(name, MARK)?;
@@ -42,43 +68,43 @@ pub(crate) fn marks(
             let rows = prepared.split.part(part).iter();
             let rows = rows.map(|position| prepared.rows[*position as usize] as usize);
             let values: Vec<f64> = rows.map(|row| numbers.get(row)).collect();
-            if let Some(bad) = values.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+            if let Some(bad) = values.iter().find(|value| !is_valid(value)) {
                 let missing = values.iter().filter(|p| p.is_nan()).count();
                 return Err(wrong(
                     name,
                     match missing {
+                        0 if unit.is_some() => format!("{bad} is not a finite number"),
                         0 => format!("{bad} is not between 0 and 1"),
                         n => format!("{} {} rows have no value", grouped(n), part.name()),
                     },
                 ));
             }
-            overlays.extend(mark(encoded.part(part), part, &values, (name, costs))?);
+            let values = match unit {
+                None => values,
+                Some(unit) => values.into_iter().map(|value| unit.label(value)).collect(),
+            };
+            overlays.extend(mark(encoded.part(part), part, &values, (name, margin))?);
         }
     }
     Ok(overlays)
 }
 
-fn wrong(column: &str, problem: String) -> Error {
-    Error::data(say![
-        MARK.of(column), ": ", problem;
-        "choose a column with a probability in every row"
-    ])
-}
-
-/// The decisions by these probabilities of the rows of a split; `None` without rows.
+/// The measures of these probabilities, as decisions, or of these labels; `None` without rows.
 pub(crate) fn mark(
     rows: &Dataset,
     part: Part,
-    probabilities: &[f64],
-    (name, costs): (&str, Costs),
+    predictions: &[f64],
+    (name, margin): (&str, Margin),
 ) -> Result<Option<Overlay>, Error> {
     if rows.n_rows() == 0 {
         return Ok(None);
     }
-    let threshold = usual_threshold(costs);
-    let margins: Vec<f64> = probabilities.iter().map(|p| p - threshold).collect();
-    let measures = all_measures(rows.schema(), costs);
-    let values = values(rows, &margins, &measures)?;
+    let (threshold, measures) = match margin {
+        Margin::Probability(costs) => (usual_threshold(costs), all_measures(rows.schema(), costs)),
+        Margin::Label => (0.0, measures_of_numbers(rows.schema())),
+    };
+    let scores: Vec<f64> = predictions.iter().map(|p| p - threshold).collect();
+    let values = values(rows, &scores, &measures)?;
     // Plots do not show a measure that is undefined on these rows.
     let defined = || {
         measures
@@ -116,13 +142,47 @@ fn all_measures(schema: &Schema, costs: Costs) -> Vec<Measure> {
         .collect()
 }
 
-/// Measures of decisions that select a row if its margin is at least 0; `None` for undefined ones.
+/// The errors of predicted numbers and all differences between groups.
+fn measures_of_numbers(schema: &Schema) -> Vec<Measure> {
+    let of_attribute = |attribute| {
+        let distribution = |distance| Measure::DistributionDifference {
+            attribute,
+            distance,
+        };
+        let losses = [false, true].into_iter().flat_map(move |absolute| {
+            [
+                Measure::LossDifference {
+                    attribute,
+                    absolute,
+                },
+                Measure::WorstGroupLoss {
+                    attribute,
+                    absolute,
+                },
+            ]
+        });
+        let first = [
+            Measure::MeanDifference { attribute },
+            distribution(Distance::Largest),
+            distribution(Distance::Mean),
+        ];
+        first.into_iter().chain(losses)
+    };
+    let attributes = (0..schema.attributes.len()).flat_map(of_attribute);
+    [Measure::Rmse, Measure::Mae]
+        .into_iter()
+        .chain(attributes)
+        .collect()
+}
+
+/// Measures of rows with these scores; a decision selects a row if its score is at least 0. `None` for
+/// undefined ones.
 pub(crate) fn values(
     rows: &Dataset,
-    margins: &[f64],
+    scores: &[f64],
     measures: &[Measure],
 ) -> Result<Vec<Option<f64>>, Error> {
-    let rows = rows.of_numeric(&["margin".to_owned()], margins)?;
+    let rows = rows.of_numeric(&["score".to_owned()], scores)?;
     let decide = Points::from_vec(2, vec![1.0, 0.0]);
     let counts = measure(&*predictor_of(rows.schema()), &rows, &decide)?;
     Ok(measures.iter().map(|m| m.of(&counts[0])).collect())

@@ -9,7 +9,7 @@ use fairfront_core::{
 use fairfront_solve::{DescentLimits, StopSignal, minimize_loss, minimize_sums};
 
 use crate::Error;
-use crate::penalty::{convex_problem, linear_model};
+use crate::penalty::{convex_loss, convex_problem, linear_model};
 
 /// The penalties that are tried for networks, largest first. With larger ones, a network is a
 /// constant; with smaller ones, descents take long.
@@ -30,7 +30,7 @@ const ROUGH_LIMITS: DescentLimits = DescentLimits {
     tolerance: 1e-5,
 };
 
-/// The network with the smallest log loss and penalty among those that descents from several points
+/// The network with the smallest log loss, or squared error of a number, and penalty among those that descents from several points
 /// end at; an error if the work is stopped first.
 pub(crate) fn unmitigated(
     network: Network,
@@ -78,8 +78,8 @@ pub(crate) fn minimizers(
     )?;
     // The penalty of a sum is λ if the weights of these losses are 1 − λ and λ.
     let losses: Vec<Arc<dyn Objective>> = vec![
-        Arc::new(LogLoss { lambda: 0.0 }),
-        Arc::new(LogLoss { lambda: 1.0 }),
+        convex_loss(&schema.target, 0.0),
+        convex_loss(&schema.target, 1.0),
     ];
     let problem = FairProblem::of_shared(Arc::new(rows.clone()), Arc::new(network), losses)?;
     let mut starts = Points::new(problem.n_params());
@@ -128,7 +128,7 @@ fn hidden_rows(network: Network, train: &Dataset, point: &[f64]) -> Result<Datas
         numeric: (1..=network.hidden).map(|unit| unit.to_string()).collect(),
         categorical: Vec::new(),
         attributes: train.schema().attributes.clone(),
-        target: fairfront_core::Target::Binary,
+        target: train.schema().target.clone(),
         hidden: 0,
     };
     let point = point.to_vec();

@@ -42,21 +42,30 @@ pub(super) fn learners(run: &RunInfo) -> String {
             predicts,
             kind,
             trees,
-            log_loss,
-            auc,
             ..
         } = learner;
         let source = match trees {
             0 => kind.clone(),
             n => counted(*n, "tree"),
         };
-        let auc = auc.map_or_else(String::new, |auc| format!("AUC {auc:.3}, "));
+        let quality = quality(learner, run.meaning.digits());
         let _ = writeln!(
             text,
-            "  learner of {predicts}: {source}, {auc}log loss {log_loss:.4} out of fold"
+            "  learner of {predicts}: {source}, {quality} out of fold"
         );
     }
     text
+}
+
+/// The quality of the predictions of a learner; `digits` are those of numbers in the unit of the target.
+fn quality(learner: &LearnerInfo, digits: usize) -> String {
+    let parts = [
+        learner.auc.map(|auc| format!("AUC {auc:.3}")),
+        learner.log_loss.map(|loss| format!("log loss {loss:.4}")),
+        learner.rmse.map(|rmse| format!("RMSE {rmse:.digits$}")),
+        learner.r2.map(|r2| format!("R2 {r2:.3}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The line about the estimated bound.

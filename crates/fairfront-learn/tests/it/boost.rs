@@ -1,5 +1,5 @@
 use fairfront_core::{Purpose, Stream};
-use fairfront_learn::{Binned, BoostSettings, Error, Forest, boost};
+use fairfront_learn::{Binned, BoostSettings, Error, Forest, Labels, boost};
 
 use crate::table::{Table, accuracy, mixed, probabilities, raw};
 
@@ -10,8 +10,7 @@ fn fit(table: &Table, n_classes: usize, n_rounds: usize, settings: &BoostSetting
     boost(
         &binned,
         &rows,
-        &table.labels,
-        n_classes,
+        &table.classes(n_classes),
         &weights,
         n_rounds,
         settings,
@@ -140,7 +139,7 @@ fn weights_are_copies_of_rows() {
     let copies: Vec<usize> = (0..table.n_rows()).map(|r| [1, 2, 0, 3][r % 4]).collect();
     let weights: Vec<f64> = copies.iter().map(|c| *c as f64).collect();
     let rows = table.all_rows();
-    let weighted = boost(&binned, &rows, &table.labels, 2, &weights, 20, &settings).unwrap();
+    let weighted = boost(&binned, &rows, &table.classes(2), &weights, 20, &settings).unwrap();
     let copied: Vec<u32> = rows
         .iter()
         .flat_map(|r| std::iter::repeat_n(*r, copies[*r as usize]))
@@ -180,19 +179,19 @@ fn rows_of_weight_zero_are_ignored() {
     let settings = BoostSettings::default();
     let weights: Vec<f64> = (0..600).map(|r| f64::from(u8::from(r % 3 > 0))).collect();
     let some: Vec<u32> = (0..600).filter(|r| r % 3 > 0).collect();
-    let mut labels = table.labels.clone();
-    labels.iter_mut().step_by(3).for_each(|l| *l = 1 - *l);
-    let all = boost(
+    let mut other = table.clone();
+    other.labels.iter_mut().step_by(3).for_each(|l| *l = 1 - *l);
+    let rows = table.all_rows();
+    let all = boost(&binned, &rows, &other.classes(2), &weights, 10, &settings).unwrap();
+    let without = boost(
         &binned,
-        &table.all_rows(),
-        &labels,
-        2,
-        &weights,
+        &some,
+        &table.classes(2),
+        &[1.0; 600],
         10,
         &settings,
     )
     .unwrap();
-    let without = boost(&binned, &some, &table.labels, 2, &[1.0; 600], 10, &settings).unwrap();
     assert_eq!(all, without);
 }
 
@@ -287,7 +286,11 @@ fn wrong_input_is_an_error() {
     let (rows, labels, ones) = (table.all_rows(), table.labels.clone(), vec![1.0; 50]);
     let settings = BoostSettings::default();
     let try_with = |rows: &[u32], labels: &[u32], n_classes, weights: &[f64]| {
-        boost(&binned, rows, labels, n_classes, weights, 1, &settings).unwrap_err()
+        let labels = Labels::Classes {
+            of_row: labels.to_vec(),
+            n_classes,
+        };
+        boost(&binned, rows, &labels, weights, 1, &settings).unwrap_err()
     };
     assert_eq!(try_with(&[], &labels, 2, &ones), Error::NoRows);
     assert_eq!(try_with(&rows, &labels, 2, &[0.0; 50]), Error::NoRows);
@@ -311,11 +314,19 @@ fn wrong_input_is_an_error() {
         try_with(&rows, &labels[1..], 2, &ones),
         Error::Shape { found: 49, .. }
     ));
+    let mut numbers = vec![1.0; 50];
+    numbers[3] = f64::INFINITY;
+    let numbers = Labels::Numbers(numbers);
+    let error = boost(&binned, &rows, &numbers, &ones, 1, &settings).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the label of row 3 is inf; expected a finite number"
+    );
     let zero = BoostSettings {
         learning_rate: 0.0,
         ..settings.clone()
     };
-    let error = boost(&binned, &rows, &labels, 2, &ones, 1, &zero).unwrap_err();
+    let error = boost(&binned, &rows, &table.classes(2), &ones, 1, &zero).unwrap_err();
     assert_eq!(
         error.to_string(),
         "learning_rate is 0; expected more than 0 and at most 1"

@@ -43,8 +43,7 @@ fn scores_of_random_labels_say_nothing_out_of_fold() {
     let forest = boost(
         &binned,
         &table.all_rows(),
-        &table.labels,
-        2,
+        &table.classes(2),
         &problem.weights,
         100,
         &settings,
@@ -78,8 +77,7 @@ fn scores_come_from_the_forest_without_the_fold() {
         let forest = boost(
             &binned,
             &rows,
-            &table.labels,
-            3,
+            &table.classes(3),
             &problem.weights,
             fitted.n_rounds,
             &settings,
@@ -95,8 +93,7 @@ fn scores_come_from_the_forest_without_the_fold() {
     let all = boost(
         &binned,
         &rows,
-        &table.labels,
-        3,
+        &table.classes(3),
         &problem.weights,
         n_rounds,
         &settings,

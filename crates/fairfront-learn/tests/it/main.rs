@@ -3,4 +3,5 @@
 mod boost;
 mod calibrate;
 mod cross_fit;
+mod number;
 mod table;

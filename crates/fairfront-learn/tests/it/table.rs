@@ -2,8 +2,9 @@
 
 use fairfront_core::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, Purpose, RowBlock, Schema, Stream,
+    Target,
 };
-use fairfront_learn::{Calibrated, Forest};
+use fairfront_learn::{Calibrated, Forest, Labels};
 
 /// Columns by name, and classes.
 #[derive(Default, Clone)]
@@ -20,6 +21,12 @@ impl Table {
     }
 
     pub(crate) fn dataset(&self) -> Loaded {
+        let label = |row: usize| if self.labels[row] == 1 { 1.0 } else { -1.0 };
+        self.dataset_of(Target::Binary, label)
+    }
+
+    /// The rows with other labels.
+    pub(crate) fn dataset_of(&self, target: Target, label: impl Fn(usize) -> f64) -> Loaded {
         let categorical = self.categories.iter().enumerate().map(|(i, (_, n))| {
             let categories = (0..*n).map(|c| format!("k{c}")).collect();
             CategoricalFeature {
@@ -31,7 +38,7 @@ impl Table {
             numeric: (0..self.numbers.len()).map(|i| format!("x{i}")).collect(),
             categorical: categorical.collect(),
             attributes: vec![Attribute::new("sex", vec!["F".into(), "M".into()])],
-            target: fairfront_core::Target::Binary,
+            target,
             hidden: 0,
         };
         let offsets = schema.offsets();
@@ -48,8 +55,7 @@ impl Table {
                 columns.map(code).collect::<Vec<_>>()
             };
             let codes = rows.iter().flat_map(codes_of_row).collect();
-            let label = |r: &usize| if self.labels[*r] == 1 { 1.0 } else { -1.0 };
-            let labels = rows.iter().map(label).collect();
+            let labels = rows.iter().map(|row| label(*row)).collect();
             let groups = vec![rows.iter().map(|r| (*r % 2) as u32).collect()];
             RowBlock::new(
                 &schema,
@@ -70,6 +76,13 @@ impl Table {
 
     pub(crate) fn all_rows(&self) -> Vec<u32> {
         (0..self.n_rows() as u32).collect()
+    }
+
+    pub(crate) fn classes(&self, n_classes: usize) -> Labels {
+        Labels::Classes {
+            of_row: self.labels.clone(),
+            n_classes,
+        }
     }
 
     pub(crate) fn options(&self) -> Vec<Option<u32>> {

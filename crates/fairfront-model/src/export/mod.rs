@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use fairfront_data::{CategoricalRule, NumericRule, Reading};
-use fairfront_learn::{FeatureKind, Learned, LearnedFeature};
+use fairfront_learn::{Learned, LearnedFeature};
 
 use crate::{Error, Model};
 
@@ -169,10 +169,9 @@ impl<'a> LearnedTerms<'a> {
     /// The classes of a group learner whose probabilities the features use.
     fn classes(&self, group: usize) -> BTreeSet<usize> {
         let features = self.learned.features.iter();
-        let own = features.filter_map(|feature| match feature.kind {
-            FeatureKind::Group { learner, class } if learner == group => Some(class),
-            _ => None,
-        });
+        let own = features.filter_map(|feature| feature.kind.of_group());
+        let own = own.filter(|(learner, _)| *learner == group);
+        let own = own.map(|(_, class)| class);
         own.chain([self.learned.groups[group].reference]).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The importance of columns for learners, as `run.json` describes it.
 
 use fairfront_data::{Encoded, Part};
-use fairfront_learn::{ClassProblem, GroupClasses, Learned};
+use fairfront_learn::{ClassProblem, GroupClasses, Learned, NumberProblem};
 
 use crate::{Error, LearnerInfo};
 
@@ -22,9 +22,12 @@ pub(super) fn add_importances(
     let rows = &rows.loaded_head(MOST_BLOCKS)?;
     let train = &encoded.part(Part::Train).loaded()?;
     let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
-    let labels = rows.blocks().flat_map(|b| b.labels().to_vec());
-    let labels = labels.map(|label| Some(u32::from(label > 0.0)));
-    let mut classes = vec![(labels.collect(), 2)];
+    let labels = || rows.blocks().flat_map(|b| b.labels().to_vec());
+    let mut classes = Vec::new();
+    if !learned.outcome.is_number() {
+        let labels = labels().map(|label| Some(u32::from(label > 0.0)));
+        classes.push((labels.collect(), 2));
+    }
     for group in &learned.groups {
         let attributes = &train.schema().attributes;
         let attribute = attributes.iter().position(|a| a.name == group.attribute);
@@ -32,16 +35,26 @@ pub(super) fn add_importances(
         let of = GroupClasses::of(train, attribute, group.given);
         classes.push((of.labels(rows, attribute, group.given), of.classes.len()));
     }
-    for ((info, learner), (labels, n_classes)) in
-        learners.iter_mut().zip(learned.learners()).zip(classes)
-    {
-        let problem = ClassProblem {
-            labels,
-            n_classes,
-            weights: weights.clone(),
+    let mut classes = classes.into_iter();
+    for (info, learner) in learners.iter_mut().zip(learned.learners()) {
+        let found = if learner.is_number() {
+            let problem = NumberProblem {
+                labels: labels().map(Some).collect(),
+                weights: weights.clone(),
+            };
+            learner.permutation_importance(rows, &problem, seed)
+        } else if let Some((labels, n_classes)) = classes.next() {
+            let problem = ClassProblem {
+                labels,
+                n_classes,
+                weights: weights.clone(),
+            };
+            learner.permutation_importance(rows, &problem, seed)
+        } else {
+            continue;
         };
         // Without a row in any class, there is nothing to measure.
-        let Ok(found) = learner.permutation_importance(rows, &problem, seed) else {
+        let Ok(found) = found else {
             continue;
         };
         for (input, rise) in info.inputs.iter_mut().zip(found) {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fairfront_core::meter::{self, Phase};
-use fairfront_core::{Condition, Dataset, Objective, StopSignal, say};
+use fairfront_core::{Condition, Dataset, Objective, Output, Statistics, StopSignal, say};
 use fairfront_data::{Diagnostic, Encoded, Encoding, Part};
 use fairfront_learn::{
-    GroupColumns, GroupLearner, Learned, Learner, OutOfFoldFeatures, ProbabilityColumn, Source,
-    Wanted, learn,
+    GroupColumns, GroupLearner, Learned, Learner, LearnerQuality, OutOfFoldFeatures,
+    ProbabilityColumn, Source, Wanted, learn,
 };
 
 use super::importance::add_importances;
@@ -26,7 +26,7 @@ pub(crate) struct Learning {
     /// The family of models over these features.
     pub(crate) family: Family,
     pub(crate) learners: Vec<LearnerInfo>,
-    /// Probabilities of the training rows.
+    /// Predictions for the training rows.
     pub(crate) out_of_fold: OutOfFoldFeatures,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -117,8 +117,8 @@ impl Learning {
 fn family(learned: &Learned, request: &FamilyRequest) -> Family {
     match &learned.outcome.source {
         Source::Trees(_) => Family::Trees,
-        Source::Columns(_) if request.brought.estimator => Family::Estimator,
-        Source::Columns(_) => Family::Score,
+        _ if request.brought.estimator => Family::Estimator,
+        _ => Family::Score,
     }
 }
 
@@ -165,6 +165,31 @@ pub(super) fn comparisons(objectives: &[Arc<dyn Objective>]) -> Vec<(usize, Cond
     comparisons
 }
 
+/// The attributes for which models of a number need products of the prediction and the probabilities of
+/// groups.
+///
+/// Means and covariances of groups are linear in the predictions, so that the best predictions are m plus
+/// a sum of `w_k` `d_k`. Distributions and losses are not: groups whose distributions differ in location
+/// and scale get equal ones by an affine function of m per group, and the loss of a group is least at its
+/// own mean, which differs from m by about such a function.
+fn products(objectives: &[Arc<dyn Objective>]) -> Vec<usize> {
+    let is_of_scores = |objective: &Arc<dyn Objective>| {
+        let by_cell = matches!(
+            objective.statistics(),
+            Statistics::ByCell {
+                output: Output::Score,
+                ..
+            }
+        );
+        by_cell || objective.squares().is_some()
+    };
+    let others = objectives.iter().filter(|o| !is_of_scores(o));
+    let mut attributes: Vec<usize> = others.filter_map(|o| Some(o.compares()?.0)).collect();
+    attributes.sort_unstable();
+    attributes.dedup();
+    attributes
+}
+
 /// The comparisons of the objectives, and the columns that hold probabilities.
 fn wanted(
     encoded: &Encoded,
@@ -195,13 +220,14 @@ fn wanted(
     }
     let outcome = brought.outcome.as_deref();
     let outcome = outcome
-        .map(|column| probability_column(encoding, column))
+        .map(|column| score_column(encoding, column))
         .transpose()?;
     let mut ignored = request.ignored.clone();
     ignored.extend(brought.outcome.iter().cloned());
     Ok(Wanted {
         comparisons: comparisons(objectives),
-        outcome,
+        products: products(objectives),
+        outcome: outcome.map(|(_, column)| column),
         groups,
         from_estimator: brought.estimator,
         ignored,
@@ -227,18 +253,47 @@ pub(super) fn probability_column(
         }
         position += 1 + usize::from(rule.indicator);
     }
+    let wanted = match encoding.columns_schema().target.is_binary() {
+        true => "choose a column of probabilities",
+        false => "choose a column of predictions",
+    };
     Err(Error::data(say![
-        SCORE.of(column), ": not a numeric feature with more than one value";
-        "choose a column of probabilities"
+        SCORE.of(column), ": not a numeric feature with more than one value"; wanted
     ]))
+}
+
+/// A numeric column as probabilities of the target or, if that is a number, as predictions in the unit of
+/// the labels.
+pub(super) fn score_column(
+    encoding: &Encoding,
+    column: &str,
+) -> Result<(Source, ProbabilityColumn), Error> {
+    let mut own = probability_column(encoding, column)?;
+    let Some(unit) = encoding.columns_schema().target.unit().cloned() else {
+        return Ok((Source::Columns(vec![own.clone()]), own));
+    };
+    own.shift = unit.label(own.shift);
+    own.factor /= unit.scale;
+    Ok((Source::Number(own.clone()), own))
 }
 
 /// The description of the learners in `run.json`.
 fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<LearnerInfo> {
-    let info = |learner, predicts, classes| info(learner, family, predicts, classes);
+    let unit = encoding.columns_schema().target.unit().cloned();
+    let info = |learner: &Learner, predicts, classes| {
+        let mut info = info(learner, family, predicts, classes);
+        if let (LearnerQuality::Number(quality), Some(unit)) = (learner.quality, &unit) {
+            info.rmse = Some(unit.scale * quality.squared_error.sqrt());
+            info.r2 = Some(quality.r2);
+        }
+        info
+    };
     let target = encoding.target.as_ref();
     let positive = target.map_or_else(|| "positive".into(), fairfront_data::TargetRule::condition);
-    let classes = vec!["negative".to_owned(), "positive".to_owned()];
+    let classes = match unit {
+        Some(_) => Vec::new(),
+        None => vec!["negative".to_owned(), "positive".to_owned()],
+    };
     let mut all = vec![info(&learned.outcome, positive.clone(), classes)];
     for GroupLearner {
         attribute,
@@ -257,6 +312,14 @@ fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<Learn
         all.push(info(learner, predicts, classes.iter().map(name).collect()));
     }
     all
+}
+
+/// The kind of a learner whose predictions are columns.
+fn kind(family: Family) -> &'static str {
+    match family {
+        Family::Estimator => "estimator",
+        _ => "score column",
+    }
 }
 
 fn info(learner: &Learner, family: Family, predicts: String, classes: Vec<String>) -> LearnerInfo {
@@ -278,21 +341,31 @@ fn info(learner: &Learner, family: Family, predicts: String, classes: Vec<String
                 gain: 1.0 / columns.len() as f64,
                 permutation: None,
             });
-            let kind = match family {
-                Family::Estimator => "estimator",
-                _ => "score column",
-            };
-            (kind, 0, inputs.collect())
+            (kind(family), 0, inputs.collect())
         }
+        Source::Number(column) => {
+            let own = InputInfo {
+                name: column.column.clone(),
+                gain: 1.0,
+                permutation: None,
+            };
+            (kind(family), 0, vec![own])
+        }
+    };
+    let (log_loss, auc) = match learner.quality {
+        LearnerQuality::Classes(quality) => (Some(quality.log_loss), quality.auc),
+        LearnerQuality::Number(_) => (None, None),
     };
     LearnerInfo {
         predicts,
         kind: kind.into(),
         classes,
-        rows: learner.quality.rows,
+        rows: learner.quality.rows(),
         trees,
-        log_loss: learner.quality.log_loss,
-        auc: learner.quality.auc,
+        log_loss,
+        auc,
+        rmse: None,
+        r2: None,
         inputs,
     }
 }

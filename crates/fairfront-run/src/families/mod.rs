@@ -1,4 +1,4 @@
-//! Fronts of several families: linear models, and models over the probabilities of learners.
+//! Fronts of several families: linear models, and models over the predictions of learners.
 //!
 //! Learners are fitted out of fold, and their features are appended to the encoded columns, so that
 //! every model of the front is linear in the same features: a linear model has zeros for the
@@ -10,6 +10,8 @@ mod by_group;
 mod embed;
 mod importance;
 mod learning;
+#[cfg(test)]
+mod number_tests;
 mod optimism;
 mod plan;
 mod plug_in;
@@ -35,11 +37,13 @@ pub use self::plan::{EstimatorPlan, GroupPlan, plan_estimators};
 use crate::checkpoint::Checkpoints;
 use crate::fit::{self, Earlier, Found, Given, parse_objectives};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
-use crate::mark::mark;
+use crate::mark::{Margin, mark};
 use crate::rest::Rest;
 use crate::setting::{FAMILY, FRONT_IN, OBJECTIVE};
 use crate::task::Task;
-use crate::{Error, Family, FamilyInfo, FamilyName, FamilyRequest, LearnerInfo, Overlay};
+use crate::{
+    Error, Family, FamilyInfo, FamilyName, FamilyRequest, FitRequest, LearnerInfo, Overlay,
+};
 
 /// Most blocks of training rows that learners are fitted on: 2,097,152 rows.
 const MOST_LEARNED: usize = 2_048;
@@ -59,7 +63,8 @@ pub(crate) fn find(
     checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Found, Error> {
-    let request = given.request;
+    let original = given.request;
+    let request = original;
     let objectives = parse_objectives(
         &request.objectives,
         encoded.part(Split::Train).schema(),
@@ -67,21 +72,39 @@ pub(crate) fn find(
         None,
     )?;
     let target = &encoded.part(Split::Train).schema().target;
-    if let Err(why) = suits(&objectives, request.front_in, target) {
+    let is_number = !target.is_binary();
+    // Linear models and models of learners can be compared only in measures.
+    let is_joint = request.family.family == FamilyName::Auto;
+    let in_measures = FitRequest {
+        front_in: Some(FrontIn::Measures),
+        ..request.clone()
+    };
+    let request = match is_joint && is_number && request.front_in.is_none() {
+        true => &in_measures,
+        false => request,
+    };
+    let given = Given { request, ..given };
+    if let Err(why) = suits(&objectives, request, target) {
         if request.family.family == FamilyName::Trees {
+            let loss = if is_number {
+                "squared_error"
+            } else {
+                "error_rate"
+            };
             return Err(Error::usage(match request.front_in {
-                _ if !target.is_binary() => {
-                    say![FAMILY.is("trees"), ": ", why; "choose ", FAMILY.is("linear")]
-                }
-                Some(FrontIn::Objectives) => {
+                Some(FrontIn::Objectives) if !is_number => {
                     say![FRONT_IN.is("objectives"), ": ", why; "remove it"]
                 }
                 _ => say![
                     FAMILY.is("trees"), ": ", why;
-                    "choose ", either([OBJECTIVE.is("error_rate"), FAMILY.is("linear")])
+                    "choose ", either([OBJECTIVE.is(loss), FAMILY.is("linear")])
                 ],
             }));
         }
+        let given = Given {
+            request: original,
+            ..given
+        };
         let mut found = fit::find(encoded, given, checkpoints, observer)?;
         found.diagnostics.push(Diagnostic::note(say![
             FAMILY.is("auto"),
@@ -101,6 +124,12 @@ pub(crate) fn find(
             "models are trained on {used} of {all} training rows, a random sample: more rows hardly change \
              boosted trees"
         )));
+    }
+    if is_number && request.family.by_group {
+        learning.diagnostics.push(Diagnostic::note(
+            "learners do not read the sensitive columns, and thresholds by group are not shown: they apply \
+             only to decisions",
+        ));
     }
     let space = Space::of(&learning.combined.encoding);
     // If other groups are compared now, the parameters of an earlier front have other meanings.
@@ -152,22 +181,40 @@ pub(crate) fn learning_rows(
 /// Why models of learners cannot be fitted for these objectives, if they cannot.
 fn suits(
     objectives: &[Arc<dyn Objective>],
-    front_in: Option<FrontIn>,
+    request: &FitRequest,
     target: &Target,
 ) -> Result<(), String> {
+    let loss = objectives.first().and_then(|first| first.measure());
+    let in_objectives = request.front_in == Some(FrontIn::Objectives);
     if !target.is_binary() {
-        return Err("learners support only binary targets, and this target is a number".into());
+        if loss != Some(Measure::Rmse) {
+            let problem = "learners predict the mean of a number, so models of learners need squared_error \
+                           as their loss";
+            return Err(problem.into());
+        }
+        if request.family.family != FamilyName::Auto {
+            return Ok(());
+        }
+        let mut all = objectives.iter();
+        return match all.find(|objective| objective.measure().is_none()) {
+            _ if in_objectives => {
+                Err("models of several families are compared in measures, not in objectives".into())
+            }
+            None => Ok(()),
+            Some(objective) => Err(format!(
+                "models of several families are compared in measures, and {} has none",
+                objective.name()
+            )),
+        };
     }
-    if front_in == Some(FrontIn::Objectives) {
+    if in_objectives {
         let problem = "models of learners are compared in measures, not in objectives";
         return Err(problem.into());
     }
-    let mut all = objectives.iter();
-    match all.next().and_then(|first| first.measure()) {
-        Some(Measure::ErrorRate(_)) => {}
-        _ => return Err("models of learners need the error rate as their loss".into()),
+    if !matches!(loss, Some(Measure::ErrorRate(_))) {
+        return Err("models of learners need the error rate as their loss".into());
     }
-    let unsuited = all.find(|objective| {
+    let unsuited = objectives.iter().skip(1).find(|objective| {
         let measure = objective.measure();
         objective.temperature().is_none() || measure.is_none()
     });
@@ -223,7 +270,10 @@ fn merge(
     // The penalty of the linear models, if there are any: it is part of the objectives' definitions.
     let penalty = solved.task.penalty.clone();
     let task = Task::with_penalty(&encoded, given.request, given.custom, penalty)?;
-    let mut judged = join(&encoded, &task, &parts, &trees.judged.measures)?;
+    let mut judged = match &parts[..] {
+        [only] if only.found.judged.info.front_in == FrontIn::Objectives => alone(&task, only)?,
+        _ => join(&encoded, &task, &parts, &trees.judged.measures)?,
+    };
     judged.outcome.counters = solved.judged.outcome.counters.clone();
 
     let mut rest = Rest::new(&task.problem, observer.stop_signal());
@@ -300,17 +350,48 @@ fn score_marks(
     column: &str,
     measures: &[Measure],
 ) -> Result<Vec<Overlay>, Error> {
-    let (Source::Columns(columns), Some(Measure::ErrorRate(costs))) = (source, measures.first())
-    else {
-        return Ok(Vec::new());
+    let (own, margin) = match (source, measures.first()) {
+        (Source::Columns(columns), Some(Measure::ErrorRate(costs))) => {
+            (&columns[0], Margin::Probability(*costs))
+        }
+        // Shift and factor of the column already lead to the unit of the labels.
+        (Source::Number(column), _) => (column, Margin::Label),
+        _ => return Ok(Vec::new()),
     };
     let mut overlays = Vec::new();
     for part in Split::SHOWN {
         let rows = encoded.part(part);
-        let own = score::probabilities(rows, &columns[0])?;
-        overlays.extend(mark(rows, part, &own, (column, *costs))?);
+        let values = score::values(rows, own)?;
+        overlays.extend(mark(rows, part, &values, (column, margin))?);
     }
     Ok(overlays)
+}
+
+/// The front of a single family that is judged by its objectives.
+fn alone(task: &Task, part: &Part) -> Result<Judged, Error> {
+    let found = &part.found.judged;
+    let m = task.problem.n_objectives();
+    let of = |points: &Points| -> Result<Front, Error> {
+        Ok(Front {
+            values: task.problem.values(points)?,
+            points: points.clone(),
+            n_objectives: m,
+        })
+    };
+    Ok(Judged {
+        outcome: Outcome {
+            front: of(&part.points)?,
+            unmitigated: of(&part.unmitigated)?,
+            stop: found.outcome.stop,
+            counters: Counters::default(),
+            proofs: Vec::new(),
+            candidates: Points::default(),
+        },
+        info: found.info.clone(),
+        diagnostics: Vec::new(),
+        families: vec![part.family; part.points.len() + 1],
+        measures: found.measures.clone(),
+    })
 }
 
 /// The joint front of families: the models that no other one dominates in the measures on training and

@@ -9,6 +9,7 @@
 use fairfront_core::{Measure, Measures, Points, measure, predictor_of};
 use fairfront_data::{Encoded, Part};
 
+use crate::penalty::weight_of;
 use crate::{Error, Family};
 
 /// For each measure, the amount to add to the values of linear models on training and validation rows:
@@ -32,7 +33,8 @@ pub(crate) fn optimism(
         Ok(measure(&*predictor_of(rows.schema()), rows, points)?)
     };
     let (train, validation) = (counts(Part::Train)?, counts(Part::Validation)?);
-    let [n_train, n_validation] = [&train, &validation].map(|c| c[0].overall.count());
+    let weight = |part: Part| weight_of(encoded.part(part));
+    let (n_train, n_validation) = (weight(Part::Train)?, weight(Part::Validation)?);
     let rise = |models: &[usize], measure: Measure| -> Option<f64> {
         let rises = models.iter().map(|i| {
             let [before, after] = [&train, &validation].map(|counts| measure.of(&counts[*i]));

@@ -22,8 +22,10 @@ pub struct EstimatorPlan {
     pub rows: Vec<u32>,
     /// The fold of each row: its probabilities come from estimators fitted without this fold.
     pub folds: Vec<u8>,
-    /// Whether the label of each row is positive.
+    /// Whether the label of each row is positive; empty if the target is a number.
     pub labels: Vec<bool>,
+    /// The target of each row, if it is a number.
+    pub numbers: Vec<f64>,
     /// The comparisons of groups whose probabilities are needed.
     pub groups: Vec<GroupPlan>,
 }
@@ -53,9 +55,14 @@ pub fn plan_estimators(
     let train = &encoded.part(Part::Train).loaded()?;
     let schema = train.schema();
     let objectives = parse_objectives(&request.objectives, schema, custom, None)?;
-    suits(&objectives, request.front_in, &schema.target).map_err(|why| {
+    let unit = schema.target.unit();
+    suits(&objectives, &request, &schema.target).map_err(|why| {
         Error::usage(match request.front_in {
             Some(FrontIn::Objectives) => say![FRONT_IN.is("objectives"), ": ", why; "remove it"],
+            _ if unit.is_some() => say![
+                "an estimator: ", why;
+                "choose ", OBJECTIVE.is("squared_error")
+            ],
             _ => say![
                 "an estimator: ", why;
                 "choose ", OBJECTIVE.is("error_rate"),
@@ -89,7 +96,13 @@ pub fn plan_estimators(
     let own = order.iter().map(|at| positions[*at] as usize);
     Ok(EstimatorPlan {
         rows: own.clone().map(|p| prepared.rows[p]).collect(),
-        labels: own.map(|p| prepared.labels[p] > 0.0).collect(),
+        labels: match unit {
+            Some(_) => Vec::new(),
+            None => own.clone().map(|p| prepared.labels[p] > 0.0).collect(),
+        },
+        numbers: unit.map_or_else(Vec::new, |unit| {
+            own.map(|p| unit.number(prepared.labels[p])).collect()
+        }),
         folds: order.iter().map(|at| folds.of_row()[*at]).collect(),
         groups,
     })

@@ -1,21 +1,25 @@
-//! A column of probabilities that another model produced.
+//! A column of probabilities, or of predicted numbers, that another model produced.
 
 use fairfront_core::{Dataset, grouped, say};
 use fairfront_data::{Diagnostic, Encoded, Part};
 use fairfront_learn::{ProbabilityColumn, Source};
 
-use super::learning::probability_column;
+use super::learning::score_column;
 use crate::Error;
 use crate::setting::SCORE;
 
-/// Standard errors by which the log loss on other rows must be higher for a warning.
+/// Standard errors by which the loss on other rows must be higher for a warning.
 const CLEARLY: f64 = 3.0;
 
-/// Checks that the column holds probabilities, and warns if they look like those of a model that was
+/// Checks that the column holds probabilities, or predictions of a number, and warns if they look like those of a model that was
 /// trained on the training rows.
 pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, Error> {
-    let own = probability_column(&encoded.encoding, column)?;
-    let source = Source::Columns(vec![own.clone()]);
+    let (source, own) = score_column(&encoded.encoding, column)?;
+    let is_number = matches!(source, Source::Number(_));
+    let (kind, loss) = match is_number {
+        false => ("probability", "log loss"),
+        true => ("prediction", "squared error"),
+    };
     let rules = &encoded.encoding.numeric;
     if rules
         .iter()
@@ -23,15 +27,15 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     {
         return Err(Error::data(say![
             SCORE.of(column), ": some rows have no value";
-            "choose a column with a probability in every row"
+            "choose a column with a {kind} in every row"
         ]));
     }
     let mut losses = [Losses::default(); 4];
     for part in Part::ALL {
         let rows = encoded.part(part);
-        for probability in probabilities(rows, &own)? {
+        for probability in values(rows, &own)? {
             // Scaling and back may move a value by a few units in the last place.
-            if !(-1e-9..=1.0 + 1e-9).contains(&probability) {
+            if !is_number && !(-1e-9..=1.0 + 1e-9).contains(&probability) {
                 return Err(Error::data(say![
                     SCORE.of(column), ": ", probability.to_string(), " is not between 0 and 1";
                     "choose a column of probabilities"
@@ -47,17 +51,17 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
         && high - low > CLEARLY * low_error.hypot(high_error)
     {
         diagnostics.push(Diagnostic::warning(say![
-            SCORE.of(column), ": the log loss is ", format!("{low:.4}"), " on the training rows and ",
+            SCORE.of(column), ": the ", loss, " is ", format!("{low:.4}"), " on the training rows and ",
             format!("{high:.4}"), " on the other ", grouped(other.rows),
-            " rows, so these do not look like out-of-fold probabilities, and the front would be too good on \
-             training rows; produce the probabilities of each row by a model that was trained without it"
+            " rows, so these do not look like out-of-fold values, and the front would be too good on training \
+             rows; produce the {kind} of each row by a model that was trained without it"
         ]));
     }
     Ok(diagnostics)
 }
 
-/// The column as it was before it was scaled.
-pub(super) fn probabilities(rows: &Dataset, column: &ProbabilityColumn) -> Result<Vec<f64>, Error> {
+/// The column as probabilities, or in the unit of the labels.
+pub(super) fn values(rows: &Dataset, column: &ProbabilityColumn) -> Result<Vec<f64>, Error> {
     let mut found = Vec::with_capacity(rows.n_rows());
     for block in rows.blocks() {
         let block = block?;
@@ -67,7 +71,7 @@ pub(super) fn probabilities(rows: &Dataset, column: &ProbabilityColumn) -> Resul
     Ok(found)
 }
 
-/// Sums of log losses and their squares.
+/// Sums of losses and their squares.
 #[derive(Clone, Copy, Default)]
 struct Losses {
     rows: usize,
@@ -84,7 +88,10 @@ impl Losses {
             let raw = source.raw(rows.schema(), &block);
             let labels = block.labels().iter().zip(block.weights());
             for (raw, (label, weight)) in raw.iter().zip(labels) {
-                let loss = (-label * raw).exp().ln_1p();
+                let loss = match source {
+                    Source::Number(_) => (raw - label) * (raw - label),
+                    _ => (-label * raw).exp().ln_1p(),
+                };
                 losses.rows += 1;
                 losses.weight += weight;
                 losses.sum += weight * loss;

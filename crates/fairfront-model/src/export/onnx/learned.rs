@@ -52,7 +52,13 @@ impl Inputs {
     /// Adds the terms of all learned features to `sum`.
     pub(super) fn add(&self, builder: &mut Builder, sum: &str, terms: &LearnedTerms) -> String {
         let learned = terms.learned;
-        let [_, eta] = self.two_classes(builder, &learned.outcome);
+        let eta = match learned.outcome.is_number() {
+            true => self.odds(builder, &learned.outcome),
+            false => {
+                let [_, eta] = self.two_classes(builder, &learned.outcome);
+                eta
+            }
+        };
         let one = builder.double(1.0);
         let not_eta = builder.node("Sub", &[&one, &eta]);
         // The probability of each class divided by its share.
@@ -69,18 +75,23 @@ impl Inputs {
             .collect();
         let mut sum = sum.to_owned();
         for (feature, coefficient) in terms.features() {
+            let mut difference = |learner: usize, class: usize| {
+                let group = &learned.groups[learner];
+                let ratio = &ratios[learner];
+                let pair = [ratio[class].as_str(), ratio[group.reference].as_str()];
+                let difference = builder.node("Sub", &pair);
+                match group.given {
+                    Condition::All => difference,
+                    Condition::Positive => builder.node("Mul", &[&eta, &difference]),
+                    Condition::Negative => builder.node("Mul", &[&not_eta, &difference]),
+                }
+            };
             let value = match feature.kind {
                 FeatureKind::Outcome => eta.clone(),
-                FeatureKind::Group { learner, class } => {
-                    let group = &learned.groups[learner];
-                    let ratio = &ratios[learner];
-                    let pair = [ratio[class].as_str(), ratio[group.reference].as_str()];
-                    let difference = builder.node("Sub", &pair);
-                    match group.given {
-                        Condition::All => difference,
-                        Condition::Positive => builder.node("Mul", &[&eta, &difference]),
-                        Condition::Negative => builder.node("Mul", &[&not_eta, &difference]),
-                    }
+                FeatureKind::Group { learner, class } => difference(learner, class),
+                FeatureKind::Product { learner, class } => {
+                    let difference = difference(learner, class);
+                    builder.node("Mul", &[&eta, &difference])
                 }
             };
             let [shift, factor, coefficient] =
@@ -112,11 +123,12 @@ impl Inputs {
         classes.map(|class| builder.column(&all, class)).collect()
     }
 
-    /// The calibrated scores of a learner, rows × outputs.
+    /// The calibrated scores of a learner, or the numbers that it predicts, rows × outputs.
     fn odds(&self, builder: &mut Builder, learner: &Learner) -> String {
         let raw = match &learner.source {
             Source::Trees(forest) => self.trees(builder, forest),
             Source::Columns(columns) => self.columns(builder, columns),
+            Source::Number(column) => self.value(builder, column),
         };
         let slope = builder.double(learner.calibration.slope);
         let intercepts = Tensor::doubles(learner.calibration.intercepts.clone());
@@ -130,10 +142,7 @@ impl Inputs {
         let least = ProbabilityColumn::LEAST;
         let [low, high, one] = [least, 1.0 - least, 1.0].map(|n| builder.double(n));
         let raw = columns.iter().map(|column| {
-            let [shift, factor] = [column.shift, column.factor].map(|n| builder.double(n));
-            let number = &self.numbers[column.position];
-            let product = builder.node("Mul", &[&factor, number]);
-            let probability = builder.node("Add", &[&shift, &product]);
+            let probability = self.value(builder, column);
             let clipped = builder.node("Clip", &[&probability, &low, &high]);
             if columns.len() > 1 {
                 return builder.node("Log", &[&clipped]);
@@ -145,6 +154,14 @@ impl Inputs {
         let raw: Vec<String> = raw.collect();
         let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
         builder.side_by_side(&raw)
+    }
+
+    /// The value of a column before it was scaled, rows × 1.
+    fn value(&self, builder: &mut Builder, column: &ProbabilityColumn) -> String {
+        let [shift, factor] = [column.shift, column.factor].map(|n| builder.double(n));
+        let number = &self.numbers[column.position];
+        let product = builder.node("Mul", &[&factor, number]);
+        builder.node("Add", &[&shift, &product])
     }
 
     /// The raw scores of trees.

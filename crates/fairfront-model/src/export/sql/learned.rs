@@ -91,27 +91,34 @@ pub(super) fn add(sum: &mut String, terms: &LearnedTerms, columns: &Columns) {
             _ => terms.classes(at - 1).into_iter().collect(),
         };
         for class in classes {
-            let value = class_probability(&names, class);
+            let value = match learner.is_number() {
+                true => names[0].clone(),
+                false => class_probability(&names, class),
+            };
             probabilities.push(format!("{value} AS {}", probability(at, class)));
         }
     }
 
     let eta = probability(0, 1);
+    let difference = |learner: usize, class: usize| {
+        let group = &learned.groups[learner];
+        let [own, reference] = [class, group.reference].map(|class| {
+            let share = literal(group.shares[class]);
+            format!("{} / {share}", probability(learner + 1, class))
+        });
+        let difference = format!("({own} - {reference})");
+        match group.given {
+            Condition::All => difference,
+            Condition::Positive => format!("{eta} * {difference}"),
+            Condition::Negative => format!("(1e0 - {eta}) * {difference}"),
+        }
+    };
     let values = terms.features().map(|(feature, coefficient)| {
         let value = match feature.kind {
             FeatureKind::Outcome => eta.clone(),
-            FeatureKind::Group { learner, class } => {
-                let group = &learned.groups[learner];
-                let [own, reference] = [class, group.reference].map(|class| {
-                    let share = literal(group.shares[class]);
-                    format!("{} / {share}", probability(learner + 1, class))
-                });
-                let difference = format!("({own} - {reference})");
-                match group.given {
-                    Condition::All => difference,
-                    Condition::Positive => format!("{eta} * {difference}"),
-                    Condition::Negative => format!("(1e0 - {eta}) * {difference}"),
-                }
+            FeatureKind::Group { learner, class } => difference(learner, class),
+            FeatureKind::Product { learner, class } => {
+                format!("{eta} * {}", difference(learner, class))
             }
         };
         let [shift, factor, coefficient] =
@@ -178,13 +185,19 @@ fn raw_scores(learner: &Learner, inputs: &[String], n_numeric: usize) -> Vec<Str
             raw.map(|column| raw_column(column, &inputs[column.position], columns.len()))
                 .collect()
         }
+        Source::Number(column) => vec![value_of(column, &inputs[column.position])],
     }
+}
+
+/// The value of a column before it was scaled.
+fn value_of(column: &ProbabilityColumn, input: &str) -> String {
+    let [shift, factor] = [column.shift, column.factor].map(literal);
+    format!("({shift} + {factor} * {input})")
 }
 
 fn raw_column(column: &ProbabilityColumn, input: &str, n_columns: usize) -> String {
     let (low, high) = (ProbabilityColumn::LEAST, 1.0 - ProbabilityColumn::LEAST);
-    let [shift, factor] = [column.shift, column.factor].map(literal);
-    let p = format!("({shift} + {factor} * {input})");
+    let p = value_of(column, input);
     let (value, least, most) = match n_columns {
         1 => (
             format!("LN({p} / (1e0 - {p}))"),
