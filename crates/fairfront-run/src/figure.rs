@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_core::Measure;
-use fairfront_model::write_file;
+use fairfront_core::{Measure, say};
+use fairfront_model::{ModelId, write_file};
 use fairfront_report::{
     Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side, Trail,
 };
@@ -11,8 +11,11 @@ use fairfront_report::{
 use crate::folder::FIGURES;
 use crate::meaning::{Unit, kind};
 use crate::place::recover;
+use crate::select::{FrontColumns, Rule, opening, select};
+use crate::setting::MODEL_ID;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
+mod by_group;
 mod next_to_models;
 
 /// The front in legends, if all models are linear.
@@ -45,12 +48,18 @@ pub struct Conversion<'a> {
 /// - `front`: the front; with three objectives, each pair, colored by the third; with more, the
 ///   first four in pairs
 /// - `trade-off-…`: the paper's four panels, for each objective that compares groups
+/// - `distribution-…`: for a target that is a number, the distribution of the predictions in the groups of each
+///   attribute, of the unmitigated model and of `model`; by default of the model at which the report opens
 /// - `hypervolume-by-round`: if the solver recorded it
 ///
 /// Values are those on test rows; without test rows, on validation rows or else training rows. If
 /// not all models are linear, each family has its own markers. Overlays of the run are drawn in plots
 /// of their measures.
-pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
+pub fn figures(
+    run: &RunInfo,
+    front: &FrontTable,
+    model: Option<ModelId>,
+) -> Result<Vec<Figure>, Error> {
     let numbers = RunNumbers::new(run, front);
     let mut figures = vec![Figure {
         name: "front".into(),
@@ -59,16 +68,32 @@ pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     for index in 1..run.objectives.len() {
         figures.extend(numbers.trade_off(index));
     }
+    if !run.meaning.target.is_binary() {
+        let columns = FrontColumns::of(run, front);
+        let model = match model {
+            Some(id) => Some(select(&columns, &[], &Rule::Id(id))?.model_id),
+            None => opening(&columns)?.model_id,
+        };
+        figures.extend(numbers.distributions(model));
+    } else if model.is_some() {
+        return Err(Error::usage(say![
+            MODEL_ID, ": only figures of predicted numbers show a single model"; "remove it"
+        ]));
+    }
     figures.extend(numbers.by_round());
-    figures
+    Ok(figures)
 }
 
 /// Writes the figures of a run, or of the newest run in a state, into `figures` in its folder. Each
 /// file is written atomically and replaces an existing one. If a conversion fails, nothing is
 /// written. Returns the paths.
-pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Vec<PathBuf>, Error> {
+pub fn write_figures(
+    folder: &Path,
+    conversion: Option<Conversion>,
+    model: Option<ModelId>,
+) -> Result<Vec<PathBuf>, Error> {
     let (run, front) = read_run(folder)?;
-    let figures = figures(&run, &front);
+    let figures = figures(&run, &front, model)?;
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for figure in figures {
         let Figure { name, svg } = figure;
@@ -100,7 +125,11 @@ pub(crate) fn is_own(name: &str) -> bool {
     let Some((name, ending)) = name.rsplit_once('.') else {
         return false;
     };
-    let known = name == "front" || name == "hypervolume-by-round" || name.starts_with("trade-off-");
+    let known = name == "front"
+        || name == "hypervolume-by-round"
+        || [by_group::START, "trade-off-"]
+            .iter()
+            .any(|start| name.starts_with(start));
     known && ["svg", "png"].contains(&ending)
 }
 

@@ -522,6 +522,15 @@ const MEASURES_OF_NUMBERS: [Row; 14] = [
     ),
 ];
 
+/// A kind of measure in words; abbreviations are in capitals.
+fn label(kind: &str) -> String {
+    let word = |word: &str| match word {
+        "rmse" | "mae" | "r2" => word.to_uppercase(),
+        word => word.to_owned(),
+    };
+    kind.split('_').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// All measures for a target, with their meaning.
 pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -532,7 +541,7 @@ pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let rows = rows.map(
         |(kind, better, unit, among, compares, aliases, description)| {
             let meaning = MeasureMeaning {
-                label: kind.replace('_', " "),
+                label: label(kind),
                 description: (*description).into(),
                 better: *better,
                 unit: *unit,
@@ -584,6 +593,13 @@ mod tests {
         for name in &names {
             assert!(known.get(kind(name)).is_some(), "{name}");
         }
+        // The TypeScript implementation reads the meaning from the cases.
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            cases["measures_of_numbers"],
+            serde_json::to_value(&known).unwrap()
+        );
         for (kind, meaning) in &known.0 {
             let is_shown = |name: &String| super::kind(name) == kind;
             assert!(names.iter().any(is_shown), "{kind}");

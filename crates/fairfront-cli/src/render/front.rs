@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{Measure, counted, grouped};
+use fairfront_core::{Measure, counted, grouped, in_target};
 use fairfront_model::ModelId;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
@@ -424,14 +424,20 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
     let Some(own) = value(name) else {
         return "-".into();
     };
+    // Objectives of predicted numbers are in standard deviations of the target.
     let meaning = name
         .split_once('.')
+        .filter(|(first, _)| *first != "objective")
         .and_then(|(_, bare)| run.meaning.measure(bare));
     let unit = meaning.map(|meaning| meaning.unit);
     let is_share = unit == Some(Unit::Share);
     let digits = match unit {
         Some(Unit::InTarget) => run.meaning.digits(),
         _ => 4,
+    };
+    let text = |value: f64| match unit {
+        Some(Unit::InTarget) => in_target(value, digits),
+        _ => format!("{value:.digits$}"),
     };
     let ends = (
         value(&format!("{name}.low")),
@@ -446,12 +452,9 @@ fn estimate(run: &RunInfo, name: &str, sign: &str, value: impl Fn(&str) -> Optio
         _ if is_share => share(own),
         (Some(low), Some(high)) => {
             // The same number of decimals as the interval, so that they are comparable.
-            format!(
-                "{own:.digits$} {sign}{:.digits$}",
-                (own - low).max(high - own)
-            )
+            format!("{} {sign}{}", text(own), text((own - low).max(high - own)))
         }
-        _ if unit == Some(Unit::InTarget) => format!("{own:.digits$}"),
+        _ if unit == Some(Unit::InTarget) => text(own),
         _ => significant(own),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{counted, readable};
+use fairfront_core::{counted, in_target, readable};
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
@@ -145,7 +145,7 @@ fn is_overall(front: &FrontColumns, name: &str) -> bool {
 fn number(front: &FrontColumns, name: &str, value: f64) -> String {
     match front.meaning.measure(name).map(|meaning| meaning.unit) {
         Some(Unit::Share) => share(value),
-        Some(Unit::InTarget) => format!("{value:.*}", front.meaning.digits()),
+        Some(Unit::InTarget) => in_target(value, front.meaning.digits()),
         _ => format!("{value:.4}"),
     }
 }
@@ -188,8 +188,9 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
                     false => share(value),
                 };
                 let rate = size.rate.map_or_else(|| "-".into(), value);
+                let over = if checked.is_number { "over" } else { "of" };
                 format!(
-                    "{name} {rate} of {}",
+                    "{name} {rate} {over} {}",
                     counted(size.rows.round() as usize, "row")
                 )
             })

@@ -29,6 +29,7 @@ import {
   modelName,
   rowsName,
   shortName,
+  unitText,
   valueText,
   words,
 } from "./label.ts";
@@ -339,7 +340,7 @@ export class Scatter extends Drawing {
     const t = theme();
     const { right, bottom } = this.plot;
     const title = (measure: Measure, arrows: readonly [string, string], room: number) => {
-      const name = capital(shorten(words(measure, 28), 60));
+      const name = capital(shorten(`${words(measure, 28)}${unitText(measure, this.store.data.run.spec.target)}`, 80));
       const noise = this.store.front.withinNoise(columnName(measure, this.store.split));
       const side = noise ? "all within noise" : better(measure, arrows);
       c.font = STRONG;

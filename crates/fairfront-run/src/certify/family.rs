@@ -230,6 +230,49 @@ impl Family {
         }
     }
 
+    /// The quantity that a measure of predicted numbers averages, and the derivative of the measure by the
+    /// mean of each region that determines it.
+    pub(crate) fn gradient(
+        &self,
+        tallies: &Tallies,
+        model: usize,
+    ) -> Option<(Quantity, Vec<(usize, f64)>)> {
+        let mean = |of: Quantity, region: usize| {
+            let mean = tallies.mean(model, of, region);
+            (mean.rows > 0.0).then_some(mean.value)
+        };
+        let extreme = |of: Quantity, regions: &[usize], sign: f64| {
+            let means: Option<Vec<f64>> = regions.iter().map(|r| mean(of, *r)).collect();
+            let means = means?;
+            let best = (0..means.len()).max_by(|a, b| {
+                // Ties go to the first region.
+                (sign * means[*a])
+                    .total_cmp(&(sign * means[*b]))
+                    .then(b.cmp(a))
+            });
+            best.map(|at| regions[at])
+        };
+        let of_mean = |of: &Averaged, region: usize| {
+            let slope = match of.root {
+                true => 0.5 / of.measure(mean(of.quantity, region)?),
+                false => 1.0,
+            };
+            slope.is_finite().then(|| vec![(region, slope)])
+        };
+        match &self.kind {
+            Kind::Mean { of, region } => Some((of.quantity, of_mean(of, *region)?)),
+            Kind::MeanDifference { of, regions } => {
+                let (high, low) = (extreme(*of, regions, 1.0)?, extreme(*of, regions, -1.0)?);
+                Some((*of, vec![(high, 1.0), (low, -1.0)]))
+            }
+            Kind::Worst { of, regions } => {
+                let worst = extreme(of.quantity, regions, 1.0)?;
+                Some((of.quantity, of_mean(of, worst)?))
+            }
+            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => None,
+        }
+    }
+
     /// Whether the measure covers all rows or compares all groups, rather than describing one
     /// group.
     pub(crate) fn is_overall(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
 use fairfront_core::{
-    Costs, Decided, MOST_REDRAWN, Measure, Redrawn, Schema, Tallies, normal_quantile,
+    Costs, Decided, MOST_REDRAWN, Measure, NumberChanges, Redrawn, Schema, Tallies, normal_quantile,
 };
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,20 @@ pub(crate) enum Scope {
     All,
 }
 
+/// What is known about the rows besides the tallies.
+pub(crate) enum Known<'a> {
+    /// The decisions on each row, to be redrawn.
+    Decisions(&'a Decided),
+    /// Differences between predicted numbers; `None` if they are not known.
+    Changes(Option<&'a NumberChanges>),
+}
+
 /// Redraws the rows of these decisions. `judged` lists the measures by which models are compared.
-/// Without decisions or replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
-/// work was stopped before all replicates were complete.
+/// Without decisions or replicates, bands are Bonferroni's. Changes of predicted numbers have intervals if
+/// differences between them are known; other changes need replicates. Returns `None` if the work was stopped
+/// before all replicates were complete.
 pub(crate) fn intervals(
-    decisions: Option<&Decided>,
+    known: &Known<'_>,
     tallies: &Tallies,
     schema: &Schema,
     judged: &[Measure],
@@ -90,8 +99,12 @@ pub(crate) fn intervals(
     }
     let mut found = Redraws::new(&families, tallies);
     let compared = compared(&families, judged, schema);
-    let Some(decisions) = decisions else {
-        return Ok(Some(found.finish(scope, false, 0)));
+    let decisions = match known {
+        Known::Decisions(decisions) => decisions,
+        Known::Changes(changes) => {
+            found.number_changes = *changes;
+            return Ok(Some(found.finish(scope, false, 0)));
+        }
     };
     let mut done = 0;
     // Beyond a million rows, each chunk has a fixed cost.
@@ -172,6 +185,7 @@ struct Redraws<'a> {
     sums: Vec<Vec<[f64; 4]>>,
     best: Vec<f64>,
     compared: f64,
+    number_changes: Option<&'a NumberChanges>,
 }
 
 impl<'a> Redraws<'a> {
@@ -202,6 +216,7 @@ impl<'a> Redraws<'a> {
             sums: vec![vec![[0.0; 4]; n_models]; families.len()],
             best: vec![0.0; n_models],
             compared: 0.0,
+            number_changes: None,
             families,
             tallies,
             n_models,
@@ -433,11 +448,41 @@ impl<'a> Redraws<'a> {
         let of = |model: usize| {
             let [n, _, sum, squares] = self.sums[family][model];
             let change = self.values[family][model]? - self.values[family][last]?;
+            if let Some(changes) = self.number_changes {
+                let error = self.error_of_change(changes, &self.families[family], model)?;
+                return (model != last).then_some((change - z * error, change + z * error));
+            }
             let mean = sum / n;
             let reach = z * (squares / n - mean * mean).max(0.0).sqrt();
             (n > 0.0 && model != last).then_some((change - reach, change + reach))
         };
         (0..self.n_models).map(of).collect()
+    }
+
+    /// The standard error of the change of a measure relative to the unmitigated model, by the delta method.
+    fn error_of_change(
+        &self,
+        changes: &NumberChanges,
+        family: &Family,
+        model: usize,
+    ) -> Option<f64> {
+        let numbers = self.tallies.numbers.as_ref()?;
+        let (of, own) = family.gradient(self.tallies, model)?;
+        let (_, base) = family.gradient(self.tallies, self.n_models - 1)?;
+        let slope = |all: &[(usize, f64)], region: usize| -> f64 {
+            let own = all.iter().filter(|(of, _)| *of == region);
+            own.map(|(_, slope)| slope).sum()
+        };
+        let mut regions: Vec<usize> = own.iter().chain(&base).map(|(region, _)| *region).collect();
+        regions.sort_unstable();
+        regions.dedup();
+        // The regions of a measure have no row in common.
+        let variances = regions.into_iter().map(|region| {
+            let slopes = [slope(&own, region), slope(&base, region)];
+            changes.variance(numbers, model, of, region, slopes)
+        });
+        let variance: f64 = variances.sum();
+        variance.is_finite().then(|| variance.sqrt())
     }
 
     /// How much higher a measure is in redraws than in the rows. This estimates how much higher it
