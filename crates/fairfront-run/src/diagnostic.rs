@@ -1,13 +1,15 @@
 //! Warnings and notes about a run.
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, Objective, aside, bracketed, either, grouped, say, with,
+    Counts, Dataset, FairProblem, Objective, aside, bracketed, either, grouped, in_target, say,
+    with,
 };
 use fairfront_data::Diagnostic;
 use fairfront_data::setting::{MERGE, SCALE};
 use fairfront_solve::{AnySolver, Outcome, Solver, Suits, Why, already_zero};
 
 use crate::Error;
+use crate::meaning::{Meaning, Unit};
 use crate::measured::SplitValues;
 use crate::setting::{FAMILY, POLISH, SET, SOLVER};
 
@@ -54,6 +56,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
     /// With fewer rows than this, the 95% error of a rate may exceed 0.05.
     const FEW: usize = 385;
     let mut diagnostics = Vec::new();
+    let meaning = Meaning::of(problem.objectives(), train.schema());
     for objective in problem.objectives() {
         let Some((attribute, _)) = objective.compares() else {
             continue;
@@ -82,12 +85,23 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
             .collect();
         if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
             let name = objective.name();
-            let effect = match objective.measure().is_some() {
-                true => {
-                    let off = 0.98 / (*least.max(&1) as f64).sqrt();
-                    format!("their rates are uncertain by up to ±{:.2}", off.min(1.0))
+            let root = (*least.max(&1) as f64).sqrt();
+            let measure = meaning.objective(&name).and_then(|o| o.measure.as_deref());
+            let is_mean = measure
+                .and_then(|measure| meaning.measure(measure))
+                .is_some_and(|measure| measure.unit == Unit::InTarget);
+            let effect = match (train.schema().target.unit(), objective.measure()) {
+                (Some(unit), Some(_)) if is_mean => {
+                    let off = in_target(1.96 * unit.scale / root, meaning.digits());
+                    format!("their means are uncertain by about ±{off}")
                 }
-                false => "results for them are uncertain".into(),
+                (_, Some(_)) => {
+                    format!(
+                        "their rates are uncertain by up to ±{:.2}",
+                        (0.98 / root).min(1.0)
+                    )
+                }
+                (_, None) => "results for them are uncertain".into(),
             };
             let few = few.join(", ");
             let mut message = say![

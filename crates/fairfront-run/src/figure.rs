@@ -170,6 +170,16 @@ impl<'a> RunNumbers<'a> {
         format!("{}.{name}", self.split)
     }
 
+    /// The name of a kind of measure in words, with the target if the measure is in its unit.
+    fn words(&self, kind: &str) -> String {
+        let unit = self.run.meaning.measure(kind).map(|measure| measure.unit);
+        let target = self.run.spec.target.as_deref();
+        match (unit, target) {
+            (Some(Unit::InTarget), Some(target)) => format!("{}, in {target}", label(kind)),
+            _ => label(kind),
+        }
+    }
+
     /// Values of these columns, model by model; NaN for missing values.
     fn values(&self, names: &[String]) -> Vec<f64> {
         let columns: Vec<_> = names.iter().map(|name| self.column(name)).collect();
@@ -354,23 +364,25 @@ impl<'a> RunNumbers<'a> {
             marked: self.unmitigated(&pairs[at]),
         };
         let lower = |name: &str| side(name, Better::Lower);
+        let of_group = self.words(rate);
         let by_group = Scatter {
             title: format!("{}s by group", of_rate.label),
             x: lower(fairness),
             y: match of_rate.better {
-                None => side(&of_rate.label, Better::Neither),
-                Some(_) => lower(&of_rate.label),
+                None => side(&of_group, Better::Neither),
+                Some(_) => lower(&of_group),
             },
             series: (groups.iter().zip(&of_groups))
                 .map(|((name, _), values)| Series { name, values })
                 .collect(),
             marked: marked_groups,
         };
+        let performs = self.words(&meaning.performance);
         let performance = match meaning.larger_performs_better() {
-            true => side(&meaning.performance, Better::Higher),
-            false => side(&meaning.performance, Better::Lower),
+            true => side(&performs, Better::Higher),
+            false => side(&performs, Better::Lower),
         };
-        let differing = || lower(&label(kind(&named)));
+        let differing = || lower(&self.words(kind(&named)));
         let measures = [meaning.performance.clone(), named.clone()];
         let trails = self.trails(&measures).into_iter();
         let trails: Vec<(usize, Trail)> = trails.map(|trail| (3, trail)).collect();
@@ -387,7 +399,7 @@ impl<'a> RunNumbers<'a> {
                 ),
                 one(
                     2,
-                    &format!("{} and the difference", meaning.performance),
+                    &format!("{} and the difference", label(&meaning.performance)),
                     performance,
                     differing(),
                 ),
@@ -414,8 +426,8 @@ fn label(name: &str) -> String {
         return "error rate".into();
     }
     match name.split_once('(') {
-        Some((kind, of)) => format!("{} ({of}", kind.replace('_', " ")),
-        None => name.replace('_', " "),
+        Some((kind, of)) => format!("{} ({of}", crate::meaning::label(kind)),
+        None => crate::meaning::label(name),
     }
 }
 

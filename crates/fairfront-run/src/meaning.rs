@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The meaning of the objectives of a run and of the measures in its columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
-    /// What the models predict.
+    /// The target that the models predict.
     #[serde(default, skip_serializing_if = "Target::is_binary")]
     pub target: Target,
     /// The measure of how good predictions are: `accuracy`, `rmse` or `mae`.
@@ -523,7 +523,7 @@ const MEASURES_OF_NUMBERS: [Row; 14] = [
 ];
 
 /// A kind of measure in words; abbreviations are in capitals.
-fn label(kind: &str) -> String {
+pub(crate) fn label(kind: &str) -> String {
     let word = |word: &str| match word {
         "rmse" | "mae" | "r2" => word.to_uppercase(),
         word => word.to_owned(),

@@ -4,7 +4,7 @@ import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
 import { type Column, ERROR_RATE, type Front, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
-import { meaningOf, performanceName, targetDigits } from "./meaning.ts";
+import { decides, meaningOf, performanceName, targetDigits } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
 import { cell, fixed, inTarget } from "./number.ts";
 import { Quantity } from "./price.ts";
@@ -143,6 +143,15 @@ export function isOfGroup(measure: Measure, attributes: Attribute[]): boolean {
 export function judgedMeasures(front: Front): Measure[] {
   if (front.frontIn === "objectives") return front.objectives.map((name) => `objective.${name}`);
   return front.measures.map((name) => (name === ERROR_RATE ? "accuracy" : name));
+}
+
+/**
+ * The measures or objectives in which models are shown: those that define the front. Objectives of predicted numbers are
+ * in standard deviations of the target, which hardly any reader knows, so the measures that they stand for take their
+ * place.
+ */
+export function shownMeasures(front: Front): Measure[] {
+  return decides() ? judgedMeasures(front) : pricedMeasures(front);
 }
 
 /** The measures that a price states: the performance, and for each other objective the measure it stands for. */

@@ -8,10 +8,10 @@ import {
   columnOf,
   endText,
   isRate,
-  judgedMeasures,
   type Measure,
   pricedMeasures,
   rowsName,
+  shownMeasures,
   valueText,
   words,
 } from "./label.ts";
@@ -32,7 +32,7 @@ function halfWidth(store: Store, measure: Measure, column: string, model: number
 
 export function models(store: Store): HTMLElement {
   const { front, data } = store;
-  const measures = [...new Set([...pricedMeasures(front), ...judgedMeasures(front)])];
+  const measures = [...new Set([...pricedMeasures(front), ...shownMeasures(front)])];
   const element = section("models", "All models", null);
   const get = h("button", { type: "button", id: "download-front" }, "Download the front (CSV)");
   get.addEventListener("click", () => save("front.csv", "text/csv", frontText(data)));

@@ -5,7 +5,7 @@ import { amongOf, notCompared } from "./compared.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnName, columnOf, direction, isCount, isOfGroup, judgedMeasures, type Measure, rowsName, termOf, valueText, words } from "./label.ts";
+import { capital, columnName, columnOf, direction, isCount, isOfGroup, judgedMeasures, type Measure, rowsName, shownMeasures, termOf, valueText, words } from "./label.ts";
 import { familyItems, legend, overlayLegend } from "./legend.ts";
 import { decides } from "./meaning.ts";
 import { Parallel } from "./parallel.ts";
@@ -123,7 +123,7 @@ export function mainPlot(store: Store): HTMLElement {
 
 /** All objectives at once: pairs of them colored by the third, and parallel coordinates. */
 export function otherViews(store: Store): HTMLElement | null {
-  const measures = judgedMeasures(store.front);
+  const measures = shownMeasures(store.front);
   if (measures.length < 3) return null;
   const element = section(
     "views",

@@ -13,8 +13,8 @@ import {
   SPLITS,
   termText,
 } from "./grammar.ts";
-import { decides, performanceName } from "./meaning.ts";
-import { columnOf, judgedMeasures, pricedMeasures, type Measure } from "./label.ts";
+import { performanceName } from "./meaning.ts";
+import { columnOf, type Measure, shownMeasures } from "./label.ts";
 import { idOf, indexOf, parseId } from "./modelId.ts";
 import { isShownOn, type Overlay } from "./overlay.ts";
 import { plain } from "./number.ts";
@@ -58,8 +58,7 @@ export class Store {
   constructor(readonly data: PageData) {
     this.front = data.front;
     this.split = data.front.reporting;
-    // Objectives of predicted numbers are in standard deviations of the target, which hardly any reader knows.
-    const shown = decides() ? judgedMeasures(data.front) : pricedMeasures(data.front);
+    const shown = shownMeasures(data.front);
     this.y = shown[0] ?? performanceName();
     this.x = shown[1] ?? this.y;
     this.knee = data.opening.model;

@@ -72,7 +72,7 @@ pub(crate) enum Scope {
     All,
 }
 
-/// What is known about the rows besides the tallies.
+/// Knowledge about the rows besides the tallies.
 pub(crate) enum Known<'a> {
     /// The decisions on each row, to be redrawn.
     Decisions(&'a Decided),
