@@ -106,7 +106,8 @@ def test_it_opens_at_a_measurably_fairer_model(pay, browser):
         assert own["low"] <= own["to"] - own["from"] <= own["high"]
         assert "with 95% intervals" in it.page.inner_text(".choice .price")
         # The axes are in the unit of the target.
-        assert "rmse" in it.address and "mean_difference" in it.address
+        axes = [it.page.get_by_label(f"{name} axis", exact=True).input_value() for name in ("Vertical", "Horizontal")]
+        assert axes == ["rmse", "mean_difference(region)"]
 
 
 def number(text):
@@ -245,6 +246,13 @@ def test_it_fits_a_phone_and_passes_axe(pay, browser):
             assert serious == []
 
 
+def rejected(fairfront, *args):
+    """Return the error message of a command with wrong arguments."""
+    done = fairfront.run(*args)
+    assert done.returncode == 2
+    return done.stderr.decode()
+
+
 def test_figures_show_distributions_by_group(pay, fairfront, tmp_path):
     drawn = fairfront("report", pay.folder, "--figures", "--model-id", 7).decode().split()
     names = [Path(path).name for path in drawn]
@@ -258,7 +266,7 @@ def test_figures_show_distributions_by_group(pay, fairfront, tmp_path):
     trade_off = next(path for path in drawn if "trade-off-1" in path)
     text = " ".join(re.findall(r">([^<]+)<", Path(trade_off).read_text()))
     assert "mean predictions by group" in text and not DECISIONS.search(text)
-    unknown = pay.fairfront.error("report", pay.folder, "--figures", "--model-id", 999)
+    unknown = rejected(fairfront, "report", pay.folder, "--figures", "--model-id", 999)
     assert "the front has no such model" in unknown
 
 
@@ -266,5 +274,5 @@ def test_binary_runs_have_no_distributions(fairfront, tmp_path):
     folder = tmp_path / "run"
     fairfront("fit", "demo(rows=500)", "--sensitive", "sex", "--out", folder, "--quiet")
     assert "target_shares" not in json.loads((folder / "run.json").read_text())
-    problem = fairfront.error("report", folder, "--figures", "--model-id", 1)
+    problem = rejected(fairfront, "report", folder, "--figures", "--model-id", 1)
     assert "only figures of predicted numbers show a single model" in problem

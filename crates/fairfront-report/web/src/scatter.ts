@@ -214,7 +214,7 @@ export class Scatter extends Drawing {
     const { chosen, split, data } = this.store;
     const suffix = data.families.suffix(chosen);
     const surface = this.surface;
-    const named = (measure: Measure) => [words(measure), better(measure, ["", ""])].filter(Boolean).join(", ");
+    const named = (measure: Measure) => [`${words(measure)}${unitText(measure, data.run.spec.target)}`, better(measure, ["", ""])].filter(Boolean).join(", ");
     const axes = `horizontal axis: ${named(x)}; vertical axis: ${named(y)}`;
     surface.setAttribute(
       "aria-label",
