@@ -253,6 +253,9 @@ fn family_of(column: &str) -> (String, f64) {
     if column.starts_with("calibration.") || column.starts_with("reliability.") {
         return ("calibration".into(), TOLERANCE);
     }
+    if column.starts_with("distribution.") {
+        return ("distributions".into(), TOLERANCE);
+    }
     let (split, name) = match column.split_once('.') {
         Some(("objective", _)) | None => ("train", column),
         Some((split, name)) => (split, name),
