@@ -19,7 +19,7 @@ use crate::{Error, Family, FrontTable, LeftOut, RunInfo};
 /// Recomputed values of a run's models.
 pub(super) struct Recomputed {
     points: Points,
-    splits: Vec<SplitValues>,
+    pub(super) splits: Vec<SplitValues>,
     pub(super) weighed: Weighed,
     calibrations: Vec<Calibration>,
     pub(super) proofs: Result<Vec<Proof>, String>,
