@@ -208,7 +208,7 @@ mod tests {
                     \"provenance\": {\n    \"run\": \"\\n  \\\"model_id\\\": 1\",\n    \"model_id\": 1,\n    \
                     \"models\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
         let first = ModelId::of_index(0);
-        let same = super::cut(text, first, false).unwrap().middle;
+        let same = cut(text, first, false).unwrap().middle;
         assert!(same.starts_with("  \"calibration\": {\n"), "{same}");
         let cut = cut(text, first, true).unwrap();
         assert_eq!(cut.opening, "{\n  \"format\": \"f\",\n");

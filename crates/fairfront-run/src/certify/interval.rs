@@ -6,7 +6,7 @@ use fairfront_core::{
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
 
-use super::family::Family;
+use super::family::{Family, Gradient};
 use crate::Error;
 
 /// Share of samples in which an interval should contain the true value.
@@ -449,7 +449,7 @@ impl<'a> Redraws<'a> {
             let [n, _, sum, squares] = self.sums[family][model];
             let change = self.values[family][model]? - self.values[family][last]?;
             if let Some(changes) = self.number_changes {
-                let error = self.error_of_change(changes, &self.families[family], model)?;
+                let error = self.error_of_change(changes, &self.families[family], model, z)?;
                 return (model != last).then_some((change - z * error, change + z * error));
             }
             let mean = sum / n;
@@ -459,30 +459,49 @@ impl<'a> Redraws<'a> {
         (0..self.n_models).map(of).collect()
     }
 
-    /// The standard error of the change of a measure relative to the unmitigated model, by the delta method.
+    /// The standard error of the change of a measure relative to the unmitigated model, by the delta method. The
+    /// largest of several variables varies no more than the one that varies most, so that the largest error
+    /// counts if samples could have other extreme groups.
     fn error_of_change(
         &self,
         changes: &NumberChanges,
         family: &Family,
         model: usize,
+        z: f64,
     ) -> Option<f64> {
         let numbers = self.tallies.numbers.as_ref()?;
-        let (of, own) = family.gradient(self.tallies, model)?;
-        let (_, base) = family.gradient(self.tallies, self.n_models - 1)?;
-        let slope = |all: &[(usize, f64)], region: usize| -> f64 {
+        let (of, own) = family.gradients(self.tallies, model, z)?;
+        let (_, base) = family.gradients(self.tallies, self.n_models - 1, z)?;
+        let slope = |all: &Gradient, region: usize| -> f64 {
             let own = all.iter().filter(|(of, _)| *of == region);
             own.map(|(_, slope)| slope).sum()
         };
-        let mut regions: Vec<usize> = own.iter().chain(&base).map(|(region, _)| *region).collect();
-        regions.sort_unstable();
-        regions.dedup();
-        // The regions of a measure have no row in common.
-        let variances = regions.into_iter().map(|region| {
-            let slopes = [slope(&own, region), slope(&base, region)];
-            changes.variance(numbers, model, of, region, slopes)
-        });
-        let variance: f64 = variances.sum();
-        variance.is_finite().then(|| variance.sqrt())
+        let variance = |own: &Gradient, base: &Gradient| -> f64 {
+            let mut regions: Vec<usize> =
+                own.iter().chain(base).map(|(region, _)| *region).collect();
+            regions.sort_unstable();
+            regions.dedup();
+            // The regions of a measure have no row in common.
+            let variances = regions.into_iter().map(|region| {
+                let slopes = [slope(own, region), slope(base, region)];
+                changes.variance(numbers, model, of, region, slopes)
+            });
+            variances.sum()
+        };
+        // In a sample, similar models have the same extreme groups.
+        let partner = |of: &Gradient, others: &[Gradient]| -> Option<Gradient> {
+            let regions = |of: &Gradient| of.iter().map(|(region, _)| *region).collect::<Vec<_>>();
+            let same = others.iter().find(|other| regions(other) == regions(of));
+            same.or(others.first()).cloned()
+        };
+        let mut largest = variance(own.first()?, base.first()?);
+        for of_model in &own {
+            largest = largest.max(variance(of_model, &partner(of_model, &base)?));
+        }
+        for of_base in &base {
+            largest = largest.max(variance(&partner(of_base, &own)?, of_base));
+        }
+        largest.is_finite().then(|| largest.sqrt())
     }
 
     /// How much higher a measure is in redraws than in the rows. This estimates how much higher it
