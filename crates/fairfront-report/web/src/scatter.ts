@@ -255,12 +255,11 @@ export class Scatter extends Drawing {
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
     const small = this.options.small ?? false;
-    this.plot = {
-      left: small ? 46 : 58,
-      top: small ? 34 : 40,
-      right: this.width - 18,
-      bottom: this.height - (small ? 46 : 54),
-    };
+    const [top, bottom] = [small ? 34 : 40, this.height - (small ? 46 : 54)];
+    c.font = FONT;
+    const all = this.verticalTicks(bottom - top, small);
+    const widest = Math.max(...all.map((tick) => c.measureText(this.tick(tick, all, this.options.y())).width));
+    this.plot = { left: Math.max(small ? 46 : 58, widest + 14), top, right: this.width - 18, bottom };
     if (this.along.length === 0) {
       this.drawTitles(c, small);
       drawReason(c, this.missing() ?? "", this.room());
@@ -296,11 +295,15 @@ export class Scatter extends Drawing {
     return [left + 2, top + 2, right - 2, bottom - 2];
   }
 
+  private verticalTicks(height: number, small: boolean): number[] {
+    return ticks(this.y.low, this.y.high, height / (small ? 45 : 60));
+  }
+
   private drawAxes(c: CanvasRenderingContext2D, small: boolean): void {
     const t = theme();
     const { left, top, right, bottom } = this.plot;
     const xTicks = ticks(this.x.low, this.x.high, (right - left) / (small ? 60 : 90));
-    const yTicks = ticks(this.y.low, this.y.high, (bottom - top) / (small ? 45 : 60));
+    const yTicks = this.verticalTicks(bottom - top, small);
     c.strokeStyle = t.rule;
     c.lineWidth = 1;
     c.fillStyle = t.soft;
