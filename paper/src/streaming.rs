@@ -50,6 +50,7 @@ pub(crate) fn stream(
     let mut live = Live::begin(LiveOptions {
         spec,
         request: request.clone(),
+        objectives_of_number: Vec::new(),
         keep: Keep::All,
         names: Vec::new(),
     })?;

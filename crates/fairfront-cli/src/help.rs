@@ -164,14 +164,16 @@ conflict, and how the run was made. You can download models and the front from i
 no server, makes no network request and contains no row of the data.
 
 With --figures, `report` draws figures for papers and slides instead: the front and, for each
-objective that compares groups, its trade-off in four panels (loss, rates by group, difference,
-accuracy).";
+objective that compares groups, its trade-off in four panels (loss, rates or means by group,
+difference, accuracy or error). For a target that is a number, it also draws the distributions of
+the predictions by group, of the unmitigated model and another one.";
 
 pub(crate) const REPORT_EXAMPLES: &str = "\
 Examples:
   fairfront report runs/sex
   fairfront report runs/sex -o sex.html
-  fairfront report runs/sex --figures --png";
+  fairfront report runs/sex --figures --png
+  fairfront report runs/salary --figures --model-id 12";
 
 pub(crate) const COMPARE: &str = "\
 Compare fronts by purity, spread, hypervolume and cost, or runs by measures

@@ -67,12 +67,14 @@ mod measure;
 mod message;
 pub mod meter;
 mod network;
+mod number_change;
 mod number_tally;
 mod objective;
 mod predictor;
 mod probability;
 mod problem;
 mod random;
+mod region_sums;
 mod small_groups;
 mod special;
 mod stop;
@@ -98,11 +100,14 @@ pub use error::Error;
 pub use exact::ExactSum;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
-pub use measure::{Confusion, Costs, Measure, Measures, NumberMeasures, NumberSums, measure};
+pub use measure::{
+    Confusion, Costs, Measure, Measures, NumberMeasures, NumberSums, measure, target_shares,
+};
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
 };
 pub use network::{MOST_HIDDEN, Network};
+pub use number_change::NumberChanges;
 pub use number_tally::{CappedMean, Mean, NumberTallies, Quantity};
 pub use objective::{
     Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
@@ -124,5 +129,5 @@ pub use special::{
 };
 pub use stop::StopSignal;
 pub use target::{MOST_THRESHOLDS, Target, Unit};
-pub use text::{counted, grouped, hex, readable};
+pub use text::{counted, grouped, hex, in_target, readable};
 pub use threshold::better_thresholds;

@@ -2,7 +2,7 @@ mod number;
 
 use std::borrow::Cow;
 
-pub use self::number::{NumberMeasures, NumberSums};
+pub use self::number::{NumberMeasures, NumberSums, target_shares};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::{Distance, Output};
 use crate::predictor::Predictor;

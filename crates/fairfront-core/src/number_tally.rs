@@ -1,13 +1,12 @@
 //! Sums of predicted numbers by region of rows, and the means that tests and intervals need.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Cells, Labels, Map, Moments, Over, Pass, Statistics, Wanted, n_strata};
+use crate::engine::{Moments, n_strata};
 use crate::measure::{NumberSums, measure};
 use crate::objective::{Moment, Output};
 use crate::predictor::Predictor;
+use crate::region_sums::RegionSums;
 use crate::{Engine, Error, Points};
 
 /// The largest number of combinations of groups whose squared weights are summed; beyond it, rows count as
@@ -246,43 +245,18 @@ fn capped_sums(
     models: &Points,
     range: [f64; 2],
 ) -> Result<Vec<Vec<[f64; 6]>>, Error> {
-    let schema = rows.schema();
-    let sets = std::iter::once(None).chain((0..schema.attributes.len()).map(Some));
-    let sets: Vec<Cells> = sets
-        .map(|attribute| Cells {
-            attribute,
-            labels: Labels::Together,
-        })
-        .collect();
-    let statistics: Vec<Statistics<'_>> = CAPPED
-        .iter()
-        .flat_map(|of| {
-            sets.iter().map(|cells| Statistics::ByCell {
-                output: Output::Capped { of: *of, range },
-                cells: *cells,
-            })
-        })
-        .collect();
-    let sums = rows.sum(&Pass {
-        map: Map::of(predictor),
-        points: Cow::Borrowed(models),
-        wanted: Wanted::Sums {
-            statistics: Cow::Borrowed(&statistics),
-        },
-        over: Over::All,
-    })?;
-    let n_weights: usize = statistics.iter().map(|s| s.n_weights(schema)).sum();
-    let n_regions: usize = sets.iter().map(|cells| cells.n_groups(schema)).sum();
-    let of_model = |sums: &[f64]| {
+    let outputs = CAPPED.map(|of| Output::Capped { of, range });
+    let sums = RegionSums::of(predictor, rows, models, &outputs)?;
+    let n_regions = sums.weights.len();
+    let of_model = |sums: Vec<Vec<f64>>| {
         let of_region = |region: usize| {
-            let mut own: [f64; 6] = std::array::from_fn(|at| sums[at * n_regions + region]);
+            let mut own: [f64; 6] = std::array::from_fn(|at| sums[at][region]);
             own[2] -= own[0];
             own
         };
         (0..n_regions).map(of_region).collect()
     };
-    let of_models = sums[n_weights..].chunks_exact(CAPPED.len() * n_regions);
-    Ok(of_models.map(of_model).collect())
+    Ok(sums.points.into_iter().map(of_model).collect())
 }
 
 /// Σw² of each region; `None` if there are too many combinations of groups.

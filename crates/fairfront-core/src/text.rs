@@ -16,6 +16,28 @@ pub fn grouped(n: usize) -> String {
     out
 }
 
+/// A number in the unit of a target: commas, a fixed number of digits after the decimal point, and no minus
+/// before 0.
+///
+/// ```
+/// assert_eq!(fairfront_core::in_target(-54321.06, 1), "-54,321.1");
+/// assert_eq!(fairfront_core::in_target(-0.001, 2), "0.00");
+/// assert_eq!(fairfront_core::in_target(2.5e20, 0), "2.50e20");
+/// ```
+pub fn in_target(value: f64, digits: usize) -> String {
+    /// Larger numbers have more digits than people read.
+    const MOST: f64 = 1e15;
+    if value.is_nan() || value.abs() >= MOST {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{:.digits$}", value.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+    let is_zero = !text.contains(|c: char| ('1'..='9').contains(&c));
+    let sign = if value < 0.0 && !is_zero { "-" } else { "" };
+    format!("{sign}{whole}{rest}")
+}
+
 /// A count with its noun, which gets an s unless the count is 1.
 ///
 /// ```

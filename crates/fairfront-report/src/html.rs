@@ -85,7 +85,8 @@ pub struct PageAttribute {
 pub struct ModelText {
     /// The text before the intercept and the coefficients.
     pub opening: String,
-    /// The text between the calibration and the values, without learners.
+    /// The text between the calibration and the values, without learners. It includes the calibration if all
+    /// models have the same.
     pub middle: String,
     /// The text of models that use learners, if the front has such models.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@
 //! minimized. The other figures are:
 //!
 //! - [`Curve`]: a number such as the hypervolume, by batch or by round
+//! - [`Distributions`]: distributions of predicted numbers by group
 //! - [`Scatters`]: a grid of panels, each with its own axes
 //! - [`Pairs`]: a front over three objectives
 //! - [`Profiles`]: how often each solver is nearly the best
@@ -33,6 +34,7 @@
 //! ```
 
 mod curve;
+mod distribution;
 mod figure;
 mod grid;
 mod html;
@@ -55,6 +57,7 @@ mod trail;
 mod volume;
 
 pub use curve::{Curve, Line};
+pub use distribution::{Distribution, Distributions};
 pub use html::{
     LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };

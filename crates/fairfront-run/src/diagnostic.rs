@@ -8,6 +8,7 @@ use fairfront_data::setting::{MERGE, SCALE};
 use fairfront_solve::{AnySolver, Outcome, Solver, Suits, Why, already_zero};
 
 use crate::Error;
+use crate::meaning::Meaning;
 use crate::measured::SplitValues;
 use crate::setting::{FAMILY, POLISH, SET, SOLVER};
 
@@ -54,6 +55,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
     /// With fewer rows than this, the 95% error of a rate may exceed 0.05.
     const FEW: usize = 385;
     let mut diagnostics = Vec::new();
+    let meaning = Meaning::of(problem.objectives(), train.schema());
     for objective in problem.objectives() {
         let Some((attribute, _)) = objective.compares() else {
             continue;
@@ -82,7 +84,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
             .collect();
         if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
             let name = objective.name();
-            let effect = effect_of_few(objective, *least);
+            let effect = effect_of_few(objective, *least, &meaning);
             let few = few.join(", ");
             let mut message = say![
                 "some groups have few training rows for {name} ({few}), so {effect}";
@@ -99,18 +101,22 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
 }
 
 /// The effect of this few rows on the values of an objective.
-fn effect_of_few(objective: &dyn Objective, rows: usize) -> String {
-    // 1.96 standard errors of a rate of one half; means of standardized predictions have twice as large ones.
-    let off = 0.98 / (rows.max(1) as f64).sqrt();
+fn effect_of_few(objective: &dyn Objective, rows: usize, meaning: &Meaning) -> String {
+    let root = (rows.max(1) as f64).sqrt();
     match objective.measure() {
-        Some(Measure::MeanDifference { .. }) => format!(
-            "their means are uncertain by up to ±{:.2} standard deviations of the target",
-            2.0 * off
-        ),
+        Some(Measure::MeanDifference { .. }) => {
+            let scale = meaning.target.unit().map_or(1.0, |unit| unit.scale);
+            let off = meaning.in_target(1.96 * scale / root);
+            format!("their means are uncertain by about ±{off}")
+        }
         None | Some(Measure::LossDifference { .. } | Measure::WorstGroupLoss { .. }) => {
             "results for them are uncertain".into()
         }
-        Some(_) => format!("their rates are uncertain by up to ±{:.2}", off.min(1.0)),
+        // 1.96 standard errors of a rate of one half.
+        Some(_) => {
+            let off = (0.98 / root).min(1.0);
+            format!("their rates are uncertain by up to ±{off:.2}")
+        }
     }
 }
 

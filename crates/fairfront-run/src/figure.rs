@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_core::Measure;
-use fairfront_model::write_file;
+use fairfront_core::{Measure, say};
+use fairfront_model::{ModelId, write_file};
 use fairfront_report::{
     Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side, Trail,
 };
@@ -11,8 +11,11 @@ use fairfront_report::{
 use crate::folder::FIGURES;
 use crate::meaning::{Unit, kind};
 use crate::place::recover;
+use crate::select::{FrontColumns, Rule, opening, select};
+use crate::setting::MODEL_ID;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
+mod by_group;
 mod next_to_models;
 
 /// The front in legends, if all models are linear.
@@ -45,12 +48,18 @@ pub struct Conversion<'a> {
 /// - `front`: the front; with three objectives, each pair, colored by the third; with more, the
 ///   first four in pairs
 /// - `trade-off-…`: the paper's four panels, for each objective that compares groups
+/// - `distribution-…`: for a target that is a number, the distribution of the predictions in the groups of each
+///   attribute, of the unmitigated model and of `model`; by default of the model at which the report opens
 /// - `hypervolume-by-round`: if the solver recorded it
 ///
 /// Values are those on test rows; without test rows, on validation rows or else training rows. If
 /// not all models are linear, each family has its own markers. Overlays of the run are drawn in plots
 /// of their measures.
-pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
+pub fn figures(
+    run: &RunInfo,
+    front: &FrontTable,
+    model: Option<ModelId>,
+) -> Result<Vec<Figure>, Error> {
     let numbers = RunNumbers::new(run, front);
     let mut figures = vec![Figure {
         name: "front".into(),
@@ -59,16 +68,32 @@ pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     for index in 1..run.objectives.len() {
         figures.extend(numbers.trade_off(index));
     }
+    if !run.meaning.target.is_binary() {
+        let columns = FrontColumns::of(run, front);
+        let model = match model {
+            Some(id) => Some(select(&columns, &[], &Rule::Id(id))?.model_id),
+            None => opening(&columns)?.model_id,
+        };
+        figures.extend(numbers.distributions(model));
+    } else if model.is_some() {
+        return Err(Error::usage(say![
+            MODEL_ID, ": only figures of predicted numbers show a single model"; "remove it"
+        ]));
+    }
     figures.extend(numbers.by_round());
-    figures
+    Ok(figures)
 }
 
 /// Writes the figures of a run, or of the newest run in a state, into `figures` in its folder. Each
 /// file is written atomically and replaces an existing one. If a conversion fails, nothing is
 /// written. Returns the paths.
-pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Vec<PathBuf>, Error> {
+pub fn write_figures(
+    folder: &Path,
+    conversion: Option<Conversion>,
+    model: Option<ModelId>,
+) -> Result<Vec<PathBuf>, Error> {
     let (run, front) = read_run(folder)?;
-    let figures = figures(&run, &front);
+    let figures = figures(&run, &front, model)?;
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for figure in figures {
         let Figure { name, svg } = figure;
@@ -100,7 +125,11 @@ pub(crate) fn is_own(name: &str) -> bool {
     let Some((name, ending)) = name.rsplit_once('.') else {
         return false;
     };
-    let known = name == "front" || name == "hypervolume-by-round" || name.starts_with("trade-off-");
+    let known = name == "front"
+        || name == "hypervolume-by-round"
+        || [by_group::START, "trade-off-"]
+            .iter()
+            .any(|start| name.starts_with(start));
     known && ["svg", "png"].contains(&ending)
 }
 
@@ -139,6 +168,16 @@ impl<'a> RunNumbers<'a> {
 
     fn measure(&self, name: &str) -> String {
         format!("{}.{name}", self.split)
+    }
+
+    /// The name of a kind of measure in words, with the target if the measure is in its unit.
+    fn words(&self, kind: &str) -> String {
+        let unit = self.run.meaning.measure(kind).map(|measure| measure.unit);
+        let target = self.run.spec.target.as_deref();
+        match (unit, target) {
+            (Some(Unit::InTarget), Some(target)) => format!("{}, in {target}", label(kind)),
+            _ => label(kind),
+        }
     }
 
     /// Values of these columns, model by model; NaN for missing values.
@@ -325,23 +364,25 @@ impl<'a> RunNumbers<'a> {
             marked: self.unmitigated(&pairs[at]),
         };
         let lower = |name: &str| side(name, Better::Lower);
+        let of_group = self.words(rate);
         let by_group = Scatter {
             title: format!("{}s by group", of_rate.label),
             x: lower(fairness),
             y: match of_rate.better {
-                None => side(&of_rate.label, Better::Neither),
-                Some(_) => lower(&of_rate.label),
+                None => side(&of_group, Better::Neither),
+                Some(_) => lower(&of_group),
             },
             series: (groups.iter().zip(&of_groups))
                 .map(|((name, _), values)| Series { name, values })
                 .collect(),
             marked: marked_groups,
         };
+        let performs = self.words(&meaning.performance);
         let performance = match meaning.larger_performs_better() {
-            true => side(&meaning.performance, Better::Higher),
-            false => side(&meaning.performance, Better::Lower),
+            true => side(&performs, Better::Higher),
+            false => side(&performs, Better::Lower),
         };
-        let differing = || lower(&label(kind(&named)));
+        let differing = || lower(&self.words(kind(&named)));
         let measures = [meaning.performance.clone(), named.clone()];
         let trails = self.trails(&measures).into_iter();
         let trails: Vec<(usize, Trail)> = trails.map(|trail| (3, trail)).collect();
@@ -358,7 +399,7 @@ impl<'a> RunNumbers<'a> {
                 ),
                 one(
                     2,
-                    &format!("{} and the difference", meaning.performance),
+                    &format!("{} and the difference", label(&meaning.performance)),
                     performance,
                     differing(),
                 ),
@@ -385,8 +426,8 @@ fn label(name: &str) -> String {
         return "error rate".into();
     }
     match name.split_once('(') {
-        Some((kind, of)) => format!("{} ({of}", kind.replace('_', " ")),
-        None => name.replace('_', " "),
+        Some((kind, of)) => format!("{} ({of}", crate::meaning::label(kind)),
+        None => crate::meaning::label(name),
     }
 }
 

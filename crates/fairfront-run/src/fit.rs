@@ -166,6 +166,8 @@ pub struct Fitted {
     pub left_out: Vec<LeftOut>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
+    /// Shares of the target at the thresholds of its unit, if it is a number.
+    pub(crate) target_shares: Option<Ordered<Option<Vec<f64>>>>,
     /// Counts that order models and certify requirements.
     pub evidence: Evidence,
     /// Intervals of measures on the displayed splits.
@@ -420,6 +422,7 @@ pub fn fit_encoded(
     Ok(Fitted {
         fingerprint,
         groups: group_rows(train)?,
+        target_shares: crate::distribution::of_target(&encoded, &measured.splits)?,
         meaning: Meaning::of(problem.objectives(), train.schema()),
         requested: request.objectives.clone(),
         families: judged.families,

@@ -113,6 +113,10 @@ pub struct RunInfo {
     /// The stream whose state this is; absent for a run of `fit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamInfo>,
+    /// For a target that is a number: the share of rows with at most each threshold of the unit, over all
+    /// rows (`all`) and by group (`sex=F`), on the rows that plots of distributions show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_shares: Option<Ordered<Option<Vec<f64>>>>,
     /// Values that plots show next to the models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overlays: Vec<Overlay>,
@@ -390,6 +394,7 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
             params: fitted.outcome.unmitigated.points.get(0).to_vec(),
             values: Ordered(Described::of(fitted).unmitigated()),
         },
+        target_shares: fitted.target_shares.clone(),
         overlays: fitted.overlays.clone(),
         learners: fitted.learners.clone(),
         family: fitted.family.clone(),

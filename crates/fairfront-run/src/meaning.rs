@@ -5,7 +5,7 @@
 use Among::{All, Negatives, Positives};
 use Better::{Larger, Smaller};
 use Unit::{Count, Difference, InTarget, Loss, Number, Ratio, Share};
-use fairfront_core::{Measure, Objective, Schema, Target};
+use fairfront_core::{Measure, Objective, Schema, Target, in_target};
 use fairfront_data::Ordered;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,7 @@ impl Meaning {
     pub fn in_target(&self, number: f64) -> String {
         let scale = self.target.unit().map_or(1.0, |unit| unit.scale);
         match (1e-5..1e9).contains(&scale) {
-            true => format!("{number:.*}", self.digits()),
+            true => in_target(number, self.digits()),
             false => format!("{number:.3e}"),
         }
     }
@@ -532,6 +532,15 @@ const MEASURES_OF_NUMBERS: [Row; 14] = [
     ),
 ];
 
+/// A kind of measure in words; abbreviations are in capitals.
+pub(crate) fn label(kind: &str) -> String {
+    let word = |word: &str| match word {
+        "rmse" | "mae" | "r2" => word.to_uppercase(),
+        word => word.to_owned(),
+    };
+    kind.split('_').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// All measures for a target, with their meaning.
 pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -542,7 +551,7 @@ pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let rows = rows.map(
         |(kind, better, unit, among, compares, aliases, description)| {
             let meaning = MeasureMeaning {
-                label: kind.replace('_', " "),
+                label: label(kind),
                 description: (*description).into(),
                 better: *better,
                 unit: *unit,
@@ -594,6 +603,13 @@ mod tests {
         for name in &names {
             assert!(known.get(kind(name)).is_some(), "{name}");
         }
+        // The TypeScript implementation reads the meaning from the cases.
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            cases["measures_of_numbers"],
+            serde_json::to_value(&known).unwrap()
+        );
         for (kind, meaning) in &known.0 {
             let is_shown = |name: &String| super::kind(name) == kind;
             assert!(names.iter().any(is_shown), "{kind}");

@@ -7,6 +7,7 @@ use fairfront_report::{
     LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };
 
+use crate::calibration::SLOPE;
 use crate::certify::{Use, logged_uses};
 use crate::select::{FrontColumns, opening};
 use crate::{Error, Family, FrontIn, FrontTable, Run, RunInfo, run_name};
@@ -134,7 +135,8 @@ fn text(run: &Run, name: &str) -> Result<Option<ModelText>, Error> {
     };
     let learned = run.front.params.iter().position(uses_learners);
     let id = ModelId::of_index(learned.unwrap_or(0));
-    let cut = cut(&run.model(name, id)?.to_json(), id);
+    let is_calibrated = run.front.column(SLOPE).is_some();
+    let cut = cut(&run.model(name, id)?.to_json(), id, is_calibrated);
     Ok(match learned {
         None if count == 0 => cut,
         None => cut.map(|cut| without_learners(cut, first, count)),
@@ -142,11 +144,15 @@ fn text(run: &Run, name: &str) -> Result<Option<ModelText>, Error> {
     })
 }
 
-/// Cuts a model file where models differ. Cutting at line ends is safe: no string of a JSON file
+/// Cuts a model file where models differ; without calibrations, all models have the same text there. Cutting at line ends is safe: no string of a JSON file
 /// contains a line end, and only top-level fields have this indentation.
-fn cut(model: &str, id: ModelId) -> Option<ModelText> {
+fn cut(model: &str, id: ModelId, is_calibrated: bool) -> Option<ModelText> {
     let at = |key: &str| model.find(&format!("\n  \"{key}\": ")).map(|at| at + 1);
     let (intercept, encoding) = (at("intercept")?, at("encoding")?);
+    let same = match is_calibrated {
+        true => encoding,
+        false => at("calibration").unwrap_or(encoding),
+    };
     let (values, provenance) = (at("values")?, at("provenance")?);
     let key = "\n    \"model_id\": ";
     let id_at = provenance + model[provenance..].find(key)? + key.len();
@@ -154,7 +160,7 @@ fn cut(model: &str, id: ModelId) -> Option<ModelText> {
     let closing = model[id_at..at("checksum")?].strip_prefix(&id.to_string())?;
     Some(ModelText {
         opening: model[..intercept].into(),
-        middle: model[encoding..values].into(),
+        middle: model[same..values].into(),
         learned: None,
         origin: model[provenance..id_at].into(),
         closing: closing.strip_suffix(",\n")?.into(),
@@ -201,7 +207,10 @@ mod tests {
                     \"calibration\": {\n    \"slope\": 1.0\n  },\n  \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
                     \"provenance\": {\n    \"run\": \"\\n  \\\"model_id\\\": 1\",\n    \"model_id\": 1,\n    \
                     \"models\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
-        let cut = cut(text, ModelId::of_index(0)).unwrap();
+        let first = ModelId::of_index(0);
+        let same = cut(text, first, false).unwrap().middle;
+        assert!(same.starts_with("  \"calibration\": {\n"), "{same}");
+        let cut = cut(text, first, true).unwrap();
         assert_eq!(cut.opening, "{\n  \"format\": \"f\",\n");
         assert_eq!(cut.middle, "  \"encoding\": {\n    \"values\": 1\n  },\n");
         assert!(
@@ -210,7 +219,7 @@ mod tests {
             cut.origin
         );
         assert_eq!(cut.closing, ",\n    \"models\": 3\n  }");
-        assert!(super::cut("{}", ModelId::of_index(0)).is_none());
+        assert!(super::cut("{}", first, true).is_none());
     }
 
     #[test]

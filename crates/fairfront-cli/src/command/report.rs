@@ -26,7 +26,7 @@ fn draw(args: &ReportArgs) -> anyhow::Result<()> {
         ending: "png",
         by: &png,
     });
-    let written = write_figures(&args.run, conversion)?;
+    let written = write_figures(&args.run, conversion, args.model_id)?;
     let lines = written.iter().map(|path| format!("{}\n", path.display()));
     output::print(&lines.collect::<String>())
 }

@@ -188,8 +188,9 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
                     false => share(value),
                 };
                 let rate = size.rate.map_or_else(|| "-".into(), value);
+                let over = if checked.is_number { "over" } else { "of" };
                 format!(
-                    "{name} {rate} of {}",
+                    "{name} {rate} {over} {}",
                     counted(size.rows.round() as usize, "row")
                 )
             })

@@ -39,7 +39,7 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             let out = &mut self.found[..n];
             match output {
                 // Scores need no work; `find_at_most` computes one value per threshold.
-                Output::Score | Output::AtMost { .. } => {}
+                Output::Score | Output::AtMost { .. } | Output::LabelAtMost => {}
                 Output::Decision { tau } => kernel::decisions(scores, -1.0 / tau, out),
                 Output::Loss => kernel::losses(rows.labels(), scores, out),
                 Output::Shortfall { mu, sign } => kernel::shortfalls(scores, sign, mu, out),
@@ -64,6 +64,17 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             self.of = Some(output);
         }
         &self.found[..n]
+    }
+
+    /// The values of [`Output::LabelAtMost`] at one threshold.
+    fn find_label_at_most(&mut self, threshold: f64, rows: &Rows) -> &[[T; W]] {
+        self.of = None;
+        self.found.resize(TILE_ROWS, [T::ZERO; W]);
+        let out = &mut self.found[..rows.len()];
+        for (out, label) in out.iter_mut().zip(rows.labels()) {
+            *out = [if *label <= threshold { T::ONE } else { T::ZERO }; W];
+        }
+        out
     }
 
     /// The values of [`Output::AtMost`] at one threshold.
@@ -114,7 +125,7 @@ pub(super) struct CellSums {
     pub(super) output: Output,
     pub(super) cells: Cells,
     pub(super) n_groups: usize,
-    /// The thresholds of [`Output::AtMost`]; empty for other outputs.
+    /// The thresholds of [`Output::AtMost`] and [`Output::LabelAtMost`]; empty for other outputs.
     pub(super) thresholds: Vec<f64>,
 }
 
@@ -140,7 +151,7 @@ fn equal_weight(rows: &Rows) -> Option<f64> {
 impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
     fn n_sums(&self) -> usize {
         match self.output {
-            Output::AtMost { .. } => self.n_cells() * self.thresholds.len(),
+            Output::AtMost { .. } | Output::LabelAtMost => self.n_cells() * self.thresholds.len(),
             _ => self.n_cells(),
         }
     }
@@ -175,6 +186,14 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             let of_thresholds = sums.chunks_exact_mut(self.n_cells());
             for (threshold, sums) in self.thresholds.iter().zip(of_thresholds) {
                 let outputs = outputs.find_at_most(*threshold, tau, scores);
+                kernel::add_by_cell(&cells[..rows.len()], rows.weights(), outputs, sums);
+            }
+            return Ok(());
+        }
+        if self.output == Output::LabelAtMost {
+            let of_thresholds = sums.chunks_exact_mut(self.n_cells());
+            for (threshold, sums) in self.thresholds.iter().zip(of_thresholds) {
+                let outputs = outputs.find_label_at_most(*threshold, rows);
                 kernel::add_by_cell(&cells[..rows.len()], rows.weights(), outputs, sums);
             }
             return Ok(());
@@ -221,6 +240,9 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             }
             return Ok(());
         }
+        if self.output == Output::LabelAtMost {
+            return Ok(());
+        }
         if let Output::Decision { .. } = self.output {
             outputs.find(self.output, rows, scores);
         }
@@ -232,6 +254,7 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             Output::Score
             | Output::Step
             | Output::AtMost { .. }
+            | Output::LabelAtMost
             | Output::Moment(_)
             | Output::Capped { .. } => {}
             Output::Residual(of) => {

@@ -119,7 +119,9 @@ impl Work<'_, '_> {
             cells,
             n_groups: cells.n_groups(self.schema),
             thresholds: match (output, self.schema.target.unit()) {
-                (Output::AtMost { .. }, Some(unit)) => unit.thresholds.clone(),
+                (Output::AtMost { .. } | Output::LabelAtMost, Some(unit)) => {
+                    unit.thresholds.clone()
+                }
                 _ => Vec::new(),
             },
         }

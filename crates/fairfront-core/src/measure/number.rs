@@ -1,12 +1,11 @@
 //! Measures of predicted numbers.
 
-use std::borrow::Cow;
-
 use super::{Measures, share};
-use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
+use crate::engine::Engine;
 use crate::objective::{Distance, Moment, Output, Residual};
-use crate::predictor::Predictor;
-use crate::{Attribute, Error, Points, Schema, Unit};
+use crate::predictor::{Predictor, predictor_of};
+use crate::region_sums::RegionSums;
+use crate::{Attribute, Error, Points, Schema, Unit, regions_of};
 
 /// The sums of each set of rows, apart from the shares at the thresholds.
 const SUMS: [Output; 7] = [
@@ -333,85 +332,55 @@ pub(super) fn measure_numbers(
     let Some(unit) = schema.target.unit() else {
         return Ok(Vec::new());
     };
-    let n_thresholds = unit.thresholds.len();
-    let sets: Vec<Cells> = std::iter::once(None)
-        .chain((0..schema.attributes.len()).map(Some))
-        .map(|attribute| Cells {
-            attribute,
-            labels: Labels::Together,
-        })
-        .collect();
     let outputs: Vec<Output> = SUMS
         .into_iter()
         .chain([Output::AtMost { tau: 0.0 }])
         .collect();
-    // Statistics with the same output follow each other, so that it is computed once.
-    let statistics: Vec<Statistics<'_>> = outputs
-        .iter()
-        .flat_map(|output| {
-            sets.iter().map(|cells| Statistics::ByCell {
-                output: *output,
-                cells: *cells,
-            })
-        })
-        .collect();
-    let wanted = Wanted::Sums {
-        statistics: Cow::Borrowed(&statistics),
-    };
-    let sums = rows.sum(&Pass {
-        map: Map::of(predictor),
-        points: Cow::Borrowed(points),
-        wanted,
-        over: Over::All,
-    })?;
-    let n_weights = statistics.iter().map(|s| s.n_weights(schema)).sum();
-    let (weights, sums) = sums.split_at(n_weights);
-    let n_groups: Vec<usize> = sets.iter().map(|cells| cells.n_groups(schema)).collect();
-    // Weights by label and group, once per statistic; those of the first output suffice.
-    let mut at = 0;
-    let weights_of: Vec<Vec<f64>> = n_groups
-        .iter()
-        .map(|n| {
-            let own = &weights[at..at + 2 * n];
-            at += 2 * n;
-            (0..*n).map(|g| own[g] + own[n + g]).collect()
-        })
-        .collect();
-    let per_output: usize = n_groups.iter().sum();
-    let per_point = per_output * (SUMS.len() + n_thresholds);
-    let of_point = |sums: &[f64]| {
-        let mut first = 0;
-        let mut sets = Vec::with_capacity(n_groups.len());
-        for (n, weights) in n_groups.iter().zip(&weights_of) {
-            let of_group = |group: usize| {
-                let sum = |output: usize| sums[output * per_output + first + group];
-                let start = SUMS.len() * per_output + n_thresholds * first + group;
-                NumberSums {
-                    weight: weights[group],
-                    label: sum(0),
-                    label_squared: sum(1),
-                    score: sum(2),
-                    score_squared: sum(3),
-                    residual_squared: sum(4),
-                    residual_absolute: sum(5),
-                    residual_fourth: sum(6),
-                    at_most: (0..n_thresholds).map(|t| sums[start + t * n]).collect(),
-                }
-            };
-            sets.push((0..*n).map(of_group).collect::<Vec<_>>());
-            first += n;
-        }
-        let mut sets = sets.into_iter();
-        let overall = sets.next().and_then(|mut all| all.pop());
+    let found = RegionSums::of(predictor, rows, points, &outputs)?;
+    let of_point = |sums: Vec<Vec<f64>>| {
+        let of_region = |region: usize| {
+            let sum = |output: usize| sums[output][region];
+            NumberSums {
+                weight: found.weights[region],
+                label: sum(0),
+                label_squared: sum(1),
+                score: sum(2),
+                score_squared: sum(3),
+                residual_squared: sum(4),
+                residual_absolute: sum(5),
+                residual_fourth: sum(6),
+                at_most: sums[SUMS.len()..].iter().map(|of| of[region]).collect(),
+            }
+        };
+        let of_attribute = |index: usize| regions_of(schema, index).map(of_region).collect();
         Measures {
             numbers: Some(NumberMeasures {
                 center: unit.center,
                 scale: unit.scale,
-                overall: overall.unwrap_or_default(),
-                groups: sets.collect(),
+                overall: of_region(0),
+                groups: (0..schema.attributes.len()).map(of_attribute).collect(),
             }),
             ..Measures::empty(&schema.attributes)
         }
     };
-    Ok(sums.chunks_exact(per_point).map(of_point).collect())
+    Ok(found.points.into_iter().map(of_point).collect())
+}
+
+/// For each threshold of the unit, the share of rows with a target of at most the threshold, by region: all
+/// rows, then the groups of each attribute. Empty if the target is not a number; `None` for regions without
+/// rows.
+pub fn target_shares(rows: &dyn Engine) -> Result<Vec<Option<Vec<f64>>>, Error> {
+    let schema = rows.schema();
+    if schema.target.unit().is_none() {
+        return Ok(Vec::new());
+    }
+    let predictor = predictor_of(schema);
+    let mut points = Points::new(predictor.n_params(schema));
+    points.push(&vec![0.0; predictor.n_params(schema)]);
+    let found = RegionSums::of(&*predictor, rows, &points, &[Output::LabelAtMost])?;
+    let of_region = |(region, weight): (usize, &f64)| {
+        let sums = found.points.first()?.iter();
+        sums.map(|of| share(of[region], *weight)).collect()
+    };
+    Ok(found.weights.iter().enumerate().map(of_region).collect())
 }

@@ -43,6 +43,9 @@ pub enum Output {
         /// The smallest and the largest label.
         range: [f64; 2],
     },
+    /// For each threshold of the target's [`Unit`](crate::Unit), 1 if the label is at most the threshold
+    /// and 0 otherwise. It does not depend on the score.
+    LabelAtMost,
 }
 
 /// Powers that measures sum.
@@ -62,6 +65,8 @@ pub enum Moment {
     ResidualSquared,
     /// (φ − y)⁴.
     ResidualToTheFourth,
+    /// φ⁴.
+    ScoreToTheFourth,
 }
 
 impl Moment {
@@ -75,6 +80,7 @@ impl Moment {
             Self::ResidualAbsolute => residual.abs(),
             Self::ResidualSquared => residual * residual,
             Self::ResidualToTheFourth => (residual * residual) * (residual * residual),
+            Self::ScoreToTheFourth => (score * score) * (score * score),
         }
     }
 }
@@ -83,7 +89,9 @@ impl Output {
     /// Number of values per row.
     pub fn width(self, schema: &Schema) -> usize {
         match self {
-            Self::AtMost { .. } => schema.target.unit().map_or(0, |unit| unit.thresholds.len()),
+            Self::AtMost { .. } | Self::LabelAtMost => {
+                schema.target.unit().map_or(0, |unit| unit.thresholds.len())
+            }
             _ => 1,
         }
     }

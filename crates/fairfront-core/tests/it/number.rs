@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Batches, Condition, Covariance, Dataset, Distance, DistributionDifference, FairProblem,
-    GroupRisk, Linear, MeanDifference, Measure, Measures, Objective, Points, Precision, Problem,
-    Purpose, Residual, ResidualLoss, Risk, Schema, Spread, StopSignal, Stream, Target, Unit,
-    better_thresholds, measure,
+    GroupRisk, Linear, MeanDifference, Measure, Measures, NumberChanges, NumberTallies, Objective,
+    Points, Precision, Problem, Purpose, Quantity, Residual, ResidualLoss, Risk, Schema, Spread,
+    StopSignal, Stream, Target, Unit, better_thresholds, measure, target_shares,
 };
 use proptest::prelude::*;
 
@@ -347,6 +347,71 @@ proptest! {
             let both = part(first).with(&part(second));
             for (a, b) in both.values().iter().zip(&values) {
                 prop_assert!(close(a.unwrap(), b.unwrap(), 1e-9));
+            }
+        }
+    }
+}
+
+proptest! {
+    /// The variance of a weighted difference of two models' means, row by row.
+    #[test]
+    fn variances_of_changes_are_those_of_the_definition(
+        seed: u64, n in 40_usize..1500, weighted: bool, scale in 1e-3..1.0_f64, own in 0.2..2.0_f64, base in 0.2..2.0_f64
+    ) {
+        let rows = rows(seed, n, 3, weighted);
+        let data = dataset(&rows, 3);
+        let models = points(seed, 3, scale);
+        let tallies = NumberTallies::of(&Linear, &data, &models).unwrap();
+        let changes = NumberChanges::of(&Linear, &data, &models).unwrap().unwrap();
+        let (x, x0) = (models.get(0), models.get(2));
+        for region in 0..3 {
+            let own_rows: Vec<&Row> = match region {
+                0 => rows.iter().collect(),
+                region => of_group(&rows, region - 1).collect(),
+            };
+            let weight: f64 = own_rows.iter().map(|row| row.w).sum();
+            let effective = weight * weight / own_rows.iter().map(|row| row.w * row.w).sum::<f64>();
+            let quantity = |of: Quantity, row: &Row, x: &[f64]| match of {
+                Quantity::Prediction => SCALE * phi(row, x),
+                Quantity::Residual => SCALE * (row.y - phi(row, x)),
+                Quantity::Absolute => SCALE * (row.y - phi(row, x)).abs(),
+                Quantity::Squared => (SCALE * (row.y - phi(row, x))).powi(2),
+            };
+            let expected = |of: Quantity, own: f64, base: f64| {
+                let difference = |row: &Row| own * quantity(of, row, x) - base * quantity(of, row, x0);
+                let mean = |value: &dyn Fn(&Row) -> f64| {
+                    own_rows.iter().map(|row| row.w * value(row)).sum::<f64>() / weight
+                };
+                let center = mean(&difference);
+                mean(&|row| (difference(row) - center).powi(2)) / (effective - 1.0)
+            };
+            let found = |of, own, base| changes.variance(&tallies, 0, of, region, [own, base]);
+            for of in [Quantity::Prediction, Quantity::Residual, Quantity::Squared] {
+                for [own, base] in [[1.0, 1.0], [own, base]] {
+                    let (found, expected) = (found(of, own, base), expected(of, own, base));
+                    // Sums of fourth powers cancel.
+                    let size = tallies.mean(0, of, region).variance.max(expected);
+                    prop_assert!((found - expected).abs() <= 1e-8 * size, "{of:?}: {found} is not {expected}");
+                }
+            }
+            let bound = found(Quantity::Absolute, 1.0, 1.0);
+            prop_assert!(bound >= expected(Quantity::Absolute, 1.0, 1.0) * (1.0 - 1e-9));
+            let of_itself = changes.variance(&tallies, 2, Quantity::Squared, region, [1.0, 1.0]);
+            prop_assert!(of_itself <= 1e-12 * tallies.mean(2, Quantity::Squared, region).variance);
+        }
+    }
+
+    #[test]
+    fn shares_of_the_target_are_counted(seed: u64, n in 12_usize..1500, n_groups in 2_usize..5, weighted: bool) {
+        let rows = rows(seed, n, n_groups, weighted);
+        let found = target_shares(&dataset(&rows, n_groups)).unwrap();
+        prop_assert_eq!(found.len(), 1 + n_groups);
+        for (at, threshold) in THRESHOLDS.iter().enumerate() {
+            let is_below = |row: &Row| f64::from(u8::from(row.y <= *threshold));
+            let share = |region: usize| found[region].as_ref().unwrap()[at];
+            prop_assert!(close(share(0), average(rows.iter(), is_below), 1e-9));
+            for group in 0..n_groups {
+                prop_assert!(close(share(1 + group), average(of_group(&rows, group), is_below), 1e-9));
             }
         }
     }

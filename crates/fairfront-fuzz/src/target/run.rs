@@ -112,7 +112,7 @@ pub(super) fn use_run(run: &mut Run) {
     if let Ok(page) = run.page("runs/fuzz") {
         let _ = page.to_html();
     }
-    let _ = figures(&run.info, &run.front);
+    let _ = figures(&run.info, &run.front, None);
     let columns = FrontColumns::of(&run.info, &run.front);
     let _ = opening(&columns);
     for rule in [

@@ -1,7 +1,7 @@
 // Common parts of all drawings: sharp canvases, theme colors, ticks, labels.
 
 import { freshId, h, shorten } from "./dom.ts";
-import { readable } from "./number.ts";
+import { inTarget, readable } from "./number.ts";
 import { type Box, placeLabel } from "./place.ts";
 
 export interface Theme {
@@ -146,7 +146,7 @@ export function tickText(value: number, all: number[]): string {
   const step = all.length > 1 ? Math.abs((all[1] ?? 0) - (all[0] ?? 0)) : Math.abs(value);
   const size = Math.max(...all.map(Math.abs));
   if (step === 0 || size >= 1e6 || step < 1e-6) return readable(value);
-  return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  return inTarget(value, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
 }
 
 /** A range with padding on both sides. */

@@ -5,10 +5,17 @@ import { singular } from "./family.ts";
 import { UNMITIGATED } from "./front.ts";
 import { capital, columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
 import { idOf } from "./modelId.ts";
-import { counted, grouped } from "./number.ts";
+import { decides, targetDigits, type TargetUnit, targetUnit } from "./meaning.ts";
+import { counted, grouped, inTarget } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText, uncoveredText, verdictList } from "./verdict.ts";
 import { isWarning, message } from "./warning.ts";
+
+/** The mean and the range of the target in the training rows. */
+function targetText({ center, range }: TargetUnit): string {
+  const [mean, low, high] = [center, ...range].map((v) => inTarget(v, targetDigits()));
+  return `in training rows from ${low} to ${high}, ${mean} on average`;
+}
 
 /** Names separated by commas; a long list ends with a count of the rest. */
 function names(all: string[], most = 24): (Node | string)[] {
@@ -36,14 +43,16 @@ export function modelCard(store: Store): HTMLElement {
     name(data.name, 60),
     ".",
   );
-  add("Decision", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
+  const unit = targetUnit();
+  if (unit === null) add("Decision", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
+  else add("Prediction", "The number ", name(spec.target ?? "", 40), `; ${targetText(unit)}.`);
   add("Inputs", ...names(data.inputs), ".");
   const sensitive = attributes.map((a) => a.name);
   add(
     "Sensitive and excluded columns",
     ...(spec.use_sensitive
       ? ["Sensitive columns that are inputs: ", ...names(sensitive)]
-      : ["Sensitive columns that are not inputs and are not needed for a decision: ", ...names(sensitive)]),
+      : [`Sensitive columns that are not inputs and are not needed for a ${decides() ? "decision" : "prediction"}: `, ...names(sensitive)]),
     ...(spec.drop.length > 0 ? ["; excluded columns: ", ...names(spec.drop)] : []),
     ".",
   );
@@ -82,7 +91,7 @@ export function modelCard(store: Store): HTMLElement {
     "Limitations",
     ...warnings.map((warning) => h("p", {}, ...message(warning.message))),
     "The numbers hold for people like those in these rows; other people, times and places can differ. Equal measures " +
-      "do not show that labels or decisions are correct.",
+      `do not show that ${decides() ? "labels or decisions" : "targets or predictions"} are correct.`,
   );
   return list;
 }

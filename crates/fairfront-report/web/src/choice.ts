@@ -17,6 +17,7 @@ import {
   valueText,
   words,
 } from "./label.ts";
+import { performanceName } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
 import { counted, plain } from "./number.ts";
 import { missesAt } from "./select.ts";
@@ -47,7 +48,7 @@ function how(store: Store): string {
     case "weights":
       return `The least weighted sum ${among}`;
     case "best":
-      return termText(rule.term) === "accuracy"
+      return termText(rule.term) === performanceName()
         ? `The most accurate ${among}`
         : `The best in ${shorten(termText(rule.term).replaceAll("_", " "), 60)} ${among}`;
   }

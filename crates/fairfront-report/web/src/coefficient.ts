@@ -1,9 +1,11 @@
 // The coefficients of the selected model: of columns, or of the probabilities that it combines.
 
-import { h, name, scrolling } from "./dom.ts";
+import type { PageData } from "./data.ts";
+import { h, name, scrolling, shorten } from "./dom.ts";
 import { shortName } from "./label.ts";
 import { combinesLearners, ownParams, paramName, paramsOf } from "./learned.ts";
-import { counted, readable } from "./number.ts";
+import { decides, targetDigits, targetUnit } from "./meaning.ts";
+import { counted, inTarget, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
 const FEW = 14;
@@ -15,16 +17,31 @@ function unit(scale: string): string {
   return "Numeric columns keep their own units.";
 }
 
+/** A coefficient as text; those of predicted numbers are in the unit of the target. */
+function paramText(value: number): string {
+  return decides() ? readable(value) : inTarget(value, targetDigits() + 1);
+}
+
+/** The parameters as they are shown: those of predicted numbers in the unit of the target. */
+function shownParams(data: PageData, model: number): number[] {
+  const params = paramsOf(data, model);
+  const unit = targetUnit();
+  if (unit === null) return params;
+  return params.map((param, i) => unit.scale * param + (i === data.features.length ? unit.center : 0));
+}
+
 /** How the score of the selected model is computed. */
 function explanation(store: Store, isCompared: boolean): string {
   const { data, chosen } = store;
   const compared = isCompared ? " Orange lines show the model compared with." : "";
-  const decided = "A person is selected if the score is at least 0.";
+  const target = shorten(data.run.spec.target ?? "the target", 40);
+  const score = decides() ? "score" : "prediction";
+  const decided = decides() ? "A person is selected if the score is at least 0." : `Coefficients are in ${target}.`;
   if (!combinesLearners(data, paramsOf(data, chosen))) {
-    const sum = "The score is the intercept plus each coefficient times its feature.";
+    const sum = `The ${score} is the intercept plus each coefficient times its feature.`;
     return `${sum} ${decided}${compared} ${unit(data.run.spec.scale)}`;
   }
-  const sum = "The score is the intercept plus each weight times a quantity from the learners.";
+  const sum = `The ${score} is the intercept plus each weight times a quantity from the learners.`;
   const group =
     "The quantities about groups compare the probability of a group with that of the largest group, each divided by the " +
     "share of the group.";
@@ -62,12 +79,15 @@ export class Coefficients {
 
   private bars(all: number[], isCompared: boolean): HTMLElement {
     const { data, chosen, other } = this.store;
-    const [own, others] = [paramsOf(data, chosen), isCompared ? paramsOf(data, other) : []];
-    const order = all.slice().sort((a, b) => Math.abs(own[b] ?? 0) - Math.abs(own[a] ?? 0) || a - b);
-    const sizes = [...own, ...others].map(Math.abs).filter(Number.isFinite);
+    const [own, others] = [shownParams(data, chosen), isCompared ? shownParams(data, other) : []];
+    // The intercept of a predicted number is a level of the target, which would hide the sizes of the others.
+    const hasBar = (i: number) => decides() || i < data.features.length;
+    const size = (i: number) => (hasBar(i) ? Math.abs(own[i] ?? 0) : Infinity);
+    const order = all.slice().sort((a, b) => (size(a) === size(b) ? a - b : size(b) - size(a)));
+    const sizes = [own, others].flatMap((params) => params.filter((_, i) => hasBar(i)).map(Math.abs)).filter(Number.isFinite);
     const most = Math.max(...sizes, 1e-300);
     const place = (v: number) => `${(50 + (50 * v) / most).toFixed(2)}%`;
-    const learns = combinesLearners(data, own);
+    const learns = combinesLearners(data, paramsOf(data, chosen));
     const body = h("tbody");
     for (const i of this.showsAll ? order : order.slice(0, FEW)) {
       const [value, before] = [own[i] ?? 0, others[i] ?? NaN];
@@ -82,9 +102,9 @@ export class Coefficients {
           "tr",
           {},
           h("th", { scope: "row" }, name(paramName(data, i), learns ? 80 : 36)),
-          h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track both" }, fill, tick)),
-          h("td", { class: "number" }, readable(value)),
-          isCompared ? h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–") : null,
+          h("td", { class: "bar", "aria-hidden": "true" }, hasBar(i) ? h("span", { class: "track both" }, fill, tick) : null),
+          h("td", { class: "number" }, paramText(value)),
+          isCompared ? h("td", { class: "number soft" }, Number.isFinite(before) ? paramText(before) : "–") : null,
         ),
       );
     }

@@ -2,7 +2,7 @@
 
 import { Families, parseFamily } from "./family.ts";
 import { Front, type Value } from "./front.ts";
-import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "./meaning.ts";
+import { type Meaning, setMeaning } from "./meaning.ts";
 import { indexOf, type ModelId } from "./modelId.ts";
 import type { Overlay } from "./overlay.ts";
 
@@ -64,7 +64,7 @@ export interface RunFacts {
     in_measures?: number;
     on_test?: number;
   };
-  meaning: { objectives: ObjectiveMeaning[]; measures: Record<string, MeasureMeaning> };
+  meaning: Meaning;
   requested: string[];
   definitions: string[];
   rows: Record<string, number>;
@@ -81,6 +81,8 @@ export interface RunFacts {
   messages: Diagnostic[];
   /** How the intervals of measures on test rows were computed. */
   intervals?: { confidence: number; replicates: number; left_out: number };
+  /** For a target that is a number: the share of rows with at most each threshold, over all rows (`all`) and by group (`sex=F`). */
+  target_shares?: Record<string, Value[]>;
   /** Values that plots show next to the models. */
   overlays?: Overlay[];
   /** The learners whose probabilities the models combine. */
@@ -188,7 +190,7 @@ export function readData(text: string): PageData {
   const models = source.params.length;
   const width = source.features.length + 1;
   const numbers = (packed: Packed) => unpack(packed, width).map((v) => v ?? NaN);
-  setMeasures(source.run.meaning.measures);
+  setMeaning(source.run.meaning);
   const front = new Front({
     objectives: source.run.meaning.objectives,
     front_in: source.front_in,

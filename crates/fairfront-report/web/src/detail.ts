@@ -4,31 +4,27 @@ import { amongOf, comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
 import { h, name, scrolling, section, shorten } from "./dom.ts";
 import { requirementText } from "./grammar.ts";
-import type { Value } from "./front.ts";
 import {
   capital,
   explain,
   intervalText,
+  isOfGroup,
   modelName,
   rowsName,
   shortName,
   valueText,
   words,
 } from "./label.ts";
-import { type Among, meaningOf } from "./meaning.ts";
+import { averageStatements } from "./average.ts";
+import { Distribution, distributionIntro, hasDistributions } from "./distribution.ts";
+import { decides, meaningOf, performanceName } from "./meaning.ts";
+import { type Rate, rateInterval, rates, rateText, Track, tracksOf, valuesOf } from "./rate.ts";
 import { modelCard } from "./card.ts";
 import { Coefficients } from "./coefficient.ts";
 import { cell, grouped } from "./number.ts";
 import { groupStatements } from "./people.ts";
 import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
-
-/** A value of the selected model, with its interval, and of the model it is compared with. */
-interface Both {
-  own: Value;
-  before: Value;
-  interval: [number, number] | null;
-}
 
 /** Whether there is no second model: the selected model would be compared with itself. */
 function isAlone({ chosen, other }: Store): boolean {
@@ -40,73 +36,35 @@ function inParentheses(store: Store, text: string): HTMLElement | null {
   return isAlone(store) ? null : h("span", { class: "soft" }, ` (${text})`);
 }
 
-interface Rate {
-  title: string;
-  /** The rows that it covers. */
-  among: Among;
-  meaning: string;
-  of: (attribute: string, group: string) => Both;
-  isCount?: boolean;
-}
-
-/** The rates of a group on the current split. */
-function rates(store: Store): Rate[] {
-  const { front, split, chosen, other } = store;
-  const read = (kind: string, attribute: string, group: string): Both => {
-    const column = `${split}.${kind}(${attribute}=${group})`;
-    return {
-      own: front.at(column, chosen),
-      before: other === chosen ? null : front.at(column, other),
-      interval: front.interval(column, chosen),
-    };
-  };
-  const of = (kind: string) => (attribute: string, group: string) => read(kind, attribute, group);
-  const rate = (title: string, kind: string, meaning: string): Rate => ({
-    title,
-    among: amongOf(kind),
-    meaning,
-    of: of(kind),
-  });
-  return [
-    rate("Selection rate", "selection_rate", explain("selection_rate") ?? ""),
-    rate("False positive rate", "false_positive_rate", explain("false_positive_rate") ?? ""),
-    rate("False negative rate", "false_negative_rate", explain("false_negative_rate") ?? ""),
-    rate("Accuracy", "accuracy", "the share of the group whose decision agrees with the label"),
-    { ...rate("Rows", "count", "how many rows (or how much weight) the group has"), isCount: true },
-  ];
-}
-
-/** The bars of one rate for all groups of an attribute, as a small table. */
-function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
-  const text = (v: Value) => (rate.isCount ? cell(v, true) : valueText("accuracy", v));
-  const values = attribute.groups.map((group) => rate.of(attribute.name, group));
-  const all = values.flatMap(({ own, before }) => [own ?? 0, before ?? 0]);
-  const most = rate.isCount ? Math.max(...all, 1) : 1;
-  const share = (v: number) => `${(100 * Math.min(Math.max(v / most, 0), 1)).toFixed(2)}%`;
+/** The bars or dots of one rate for all groups of an attribute, as a small table. */
+function bars(store: Store, attribute: Attribute, rate: Rate, track: Track): HTMLElement {
+  const hidesOther = rate.isFact || isAlone(store);
+  const values = valuesOf(store, rate, attribute);
+  const zero = track.look === "signed" || track.look === "amount" || track.look === "share" ? 0 : null;
   const body = h("tbody");
   attribute.groups.forEach((group, i) => {
     const { own, before, interval } = values[i] ?? { own: null, before: null, interval: null };
-    const fill = h("span", { class: "fill" });
-    fill.style.width = own === null ? "0" : share(own);
+    const fill = h("span", { class: zero === null ? "dot" : own !== null && own < 0 ? "fill less" : "fill" });
+    fill.hidden = own === null;
+    if (own !== null && zero === null) fill.style.left = track.place(own);
+    else if (own !== null) Object.assign(fill.style, track.span(zero ?? 0, own));
     const tick = h("span", { class: "tick start" });
-    tick.hidden = before === null || (rate.isCount ?? false);
-    if (before !== null) tick.style.left = share(before);
+    tick.hidden = before === null || rate.isFact;
+    if (before !== null) tick.style.left = track.place(before);
     const whisker = h("span", { class: "whisker" });
     whisker.hidden = interval === null;
-    if (interval !== null) {
-      whisker.style.left = share(interval[0]);
-      whisker.style.width = `${(100 * (Math.min(interval[1], 1) - Math.max(interval[0], 0))).toFixed(2)}%`;
-    }
-    const number = h("td", { class: "number" }, text(own));
-    if (interval !== null) number.title = `95% interval: ${intervalText("accuracy", interval)}`;
+    if (interval !== null) Object.assign(whisker.style, track.span(...interval));
+    const number = h("td", { class: "number" }, rateText(rate, own));
+    if (interval !== null) number.title = rateInterval(rate, interval);
+    const both = track.look === "signed" ? "track both" : "track";
     body.append(
       h(
         "tr",
         {},
         h("th", { scope: "row" }, name(group, 22), daggerOf(store.data.run, attribute.name, group, rate.among)),
-        h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, fill, whisker, tick)),
+        h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: both }, fill, whisker, tick)),
         number,
-        rate.isCount || isAlone(store) ? null : h("td", { class: "number soft" }, text(before)),
+        hidesOther ? null : h("td", { class: "number soft" }, rateText(rate, before)),
       ),
     );
   });
@@ -119,7 +77,7 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
       h("th", { scope: "col" }, "group"),
       h("td", {}),
       h("th", { scope: "col" }, shortName(store.chosen)),
-      rate.isCount || isAlone(store) ? null : h("th", { scope: "col" }, shortName(store.other)),
+      hidesOther ? null : h("th", { scope: "col" }, shortName(store.other)),
     ),
   );
   const caption = h("caption", { title: capital(rate.meaning) }, rate.title);
@@ -157,9 +115,9 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
 function allRows(store: Store): HTMLElement {
   const { front, chosen, other } = store;
   const measures = front.measuresOn(front.split).filter((measure) => {
-    const known = meaningOf(measure);
-    const isOverall = measure === "accuracy" || measure === "log_loss";
-    return isOverall || (known?.compares ?? []).length > 0;
+    if (!decides()) return !isOfGroup(measure, store.data.attributes);
+    const isOverall = measure === performanceName() || measure === "log_loss";
+    return isOverall || (meaningOf(measure)?.compares ?? []).length > 0;
   });
   const body = h("tbody");
   for (const measure of measures) {
@@ -194,21 +152,26 @@ function allRows(store: Store): HTMLElement {
 /** The maximum number of sentences about groups. */
 const MOST_SENTENCES = 40;
 
-/** Rates of groups as counts of people. */
+/** Rates of groups as counts of people, or mean predictions of groups. */
 function people(store: Store): HTMLElement {
   const { data, front, chosen, other } = store;
   const { target, positive } = data.run.spec;
+  const predicted = shorten(target ?? "the target", 40);
   // A comparison such as ">= 5000" has its own sign.
   const sign = /^[<>]=? ?/.test(positive ?? "") ? "" : "= ";
-  const label = `${shorten(target ?? "the target", 40)} ${sign}${shorten(positive ?? "positive", 40)}`;
+  const label = `${predicted} ${sign}${shorten(positive ?? "positive", 40)}`;
+  const statements = (attribute: Attribute) =>
+    decides()
+      ? groupStatements(front, chosen, attribute, label, other)
+      : averageStatements(front, chosen, attribute, predicted, other);
   const said = data.attributes.flatMap((attribute) =>
-    groupStatements(front, chosen, attribute, label, other).map(({ text, group, rate }) =>
+    statements(attribute).map(({ text, group, rate }) =>
       h("li", {}, `${capital(shorten(text, 300))}.`, daggerOf(data.run, attribute.name, group, amongOf(rate))),
     ),
   );
   const notes = [...new Set(data.attributes.map((attribute) => comparedNote(data.run, attribute.name)))];
   const marked = said.some((item) => item.querySelector(".dagger") !== null);
-  const interval = front.interval(`${front.reporting}.accuracy`, chosen) === null ? "" : " In parentheses: 95% interval.";
+  const interval = front.interval(`${front.reporting}.${performanceName()}`, chosen) === null ? "" : " In parentheses: 95% interval.";
   return h(
     "div",
     {},
@@ -216,7 +179,7 @@ function people(store: Store): HTMLElement {
     h(
       "p",
       { class: "note" },
-      `Counted on ${rowsName(front.reporting)} rows.${interval}`,
+      `${decides() ? "Counted on" : "On"} ${rowsName(front.reporting)} rows.${interval}`,
       said.length > MOST_SENTENCES ? ` Shown: the first ${MOST_SENTENCES} of ${grouped(said.length)} sentences.` : null,
     ),
     ...(marked ? notes.map((note) => (note === null ? "" : h("p", { class: "note" }, note))) : []),
@@ -233,6 +196,15 @@ function reliability(store: Store): HTMLElement[] {
   ];
 }
 
+/** The distributions of predicted numbers, if the run has them. */
+function distributions(store: Store, all: Distribution[]): HTMLElement[] {
+  if (all.length === 0) return [];
+  const parts = all.map(({ element }, i) =>
+    h("div", {}, h("h4", {}, "By ", name(store.data.attributes[i]?.name ?? "", 40)), element),
+  );
+  return [h("h3", {}, "Distributions by group"), h("p", { class: "intro" }, distributionIntro(store)), ...parts];
+}
+
 export function detail(store: Store): HTMLElement {
   const { data } = store;
   const element = section("detail", "", null);
@@ -243,11 +215,13 @@ export function detail(store: Store): HTMLElement {
   const tables = h("div");
   const card = h("div");
   const weights = new Coefficients(store);
+  const spreads = hasDistributions(store) ? data.attributes.map((attribute) => new Distribution(store, attribute)) : [];
   element.append(
     h("p", { class: "intro", id: "detail-intro" }),
     h("h3", {}, "Results by group"),
     counts,
     groups,
+    ...distributions(store, spreads),
     h("h3", {}, "Measures on all splits"),
     tables,
     ...reliability(store),
@@ -274,6 +248,7 @@ export function detail(store: Store): HTMLElement {
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all splits"));
+    for (const spread of spreads) spread.follow();
     weights.draw();
     card.replaceChildren(modelCard(store));
   };
@@ -284,13 +259,20 @@ export function detail(store: Store): HTMLElement {
 
 function ofAttribute(store: Store, attribute: Attribute): HTMLElement {
   const note = comparedNote(store.data.run, attribute.name);
+  const all = rates();
+  const tracks = tracksOf(store, all, attribute);
+  const unit = decides() ? "" : `, in ${shorten(store.data.run.spec.target ?? "the unit of the target", 40)}`;
   return h(
     "div",
     { class: "attribute" },
-    h("h4", {}, "By ", name(attribute.name, 40)),
-    h("div", { class: "multiples" }, ...rates(store).map((rate) => bars(store, attribute, rate))),
-    scrolling(confusion(store, attribute), "Decisions by group"),
-    isAlone(store) ? null : h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
+    h("h4", {}, "By ", name(attribute.name, 40), unit),
+    h("div", { class: "multiples" }, ...all.map((rate, i) => bars(store, attribute, rate, tracks[i] as Track))),
+    ...(decides()
+      ? [
+          scrolling(confusion(store, attribute), "Decisions by group"),
+          isAlone(store) ? null : h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
+        ]
+      : []),
     note === null ? null : h("p", { class: "note compared-note" }, note),
   );
 }

@@ -21,14 +21,14 @@ export function modelText(data: PageData, model: number): string {
   const all = data.features.map((name, i): [string, number | null | undefined] => [name, params[i]]);
   const coefficients = block(usesLearners ? all : all.filter((_, i) => !isLearned(data, i)));
   const values = block(data.front.names.map((name) => [name, data.front.values(name)?.[model]]));
-  const calibration = block(
-    ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)?.[model]]),
-  );
+  const ends = ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)] as const);
+  const isCalibrated = ends.every(([, values]) => values !== undefined);
+  const calibration = block(ends.map(([name, values]) => [name, values?.[model]]));
   const body = [
     opening,
     `  "intercept": ${number(params[data.features.length])},\n`,
     `  "coefficients": ${coefficients},\n`,
-    `  "calibration": ${calibration},\n`,
+    isCalibrated ? `  "calibration": ${calibration},\n` : "",
     usesLearners ? (learned?.middle ?? middle) : middle,
     `  "values": ${values},\n`,
     origin,

@@ -1,7 +1,7 @@
 // The columns of a front, by name.
 
 import { canonical, nearNames, termText, SPLITS, type Split, type Term } from "./grammar.ts";
-import { kindOf, meaningOf, meantBy, type ObjectiveMeaning } from "./meaning.ts";
+import { kindOf, meaningOf, meantBy, type ObjectiveMeaning, performanceName } from "./meaning.ts";
 
 export type Value = number | null;
 
@@ -96,7 +96,7 @@ export class Front {
     this.names = [...source.columns.keys()];
     const [first] = source.columns.values();
     this.length = first?.length ?? 0;
-    this.splits = SPLITS.filter((split) => source.columns.has(`${split}.accuracy`));
+    this.splits = SPLITS.filter((split) => source.columns.has(`${split}.${performanceName()}`));
     this.split = this.splits.includes("validation") ? "validation" : "train";
     this.reporting = this.splits.includes("test") ? "test" : this.split;
     const loss = this.values(`objective.${this.objectives[0] ?? ""}`);

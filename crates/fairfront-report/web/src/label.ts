@@ -4,9 +4,9 @@ import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
 import { type Column, ERROR_RATE, type Front, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
-import { meaningOf } from "./meaning.ts";
+import { decides, meaningOf, performanceName, targetDigits } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
-import { cell, fixed } from "./number.ts";
+import { cell, fixed, inTarget } from "./number.ts";
 import { Quantity } from "./price.ts";
 
 /** The name of a measure or an objective without the split: `accuracy`, `objective.error_rate`. */
@@ -43,6 +43,11 @@ export function words(measure: Measure, most = 40): string {
   return `${meaningOf(kind)?.label ?? kind.replaceAll("_", " ")}${suffix}${of}`;
 }
 
+/** `, in salary` for a measure in the unit of the target. */
+export function unitText(measure: Measure, target: string | null): string {
+  return isInTarget(measure) ? `, in ${shorten(target ?? "the unit of the target", 28)}` : "";
+}
+
 /** The adjective of a split, as in `training rows`. */
 export function rowsName(split: Split): string {
   return split === "train" ? "training" : split;
@@ -61,9 +66,15 @@ export function isRate(measure: Measure): boolean {
   return meaningOf(measure)?.unit === "share";
 }
 
-/** `84.6%` for a share, four decimals for other measures, commas for counts. */
+/** Whether a measure is in the unit of a target that is a number. Objectives are in standard deviations of the target. */
+export function isInTarget(measure: Measure): boolean {
+  return !measure.startsWith("objective.") && meaningOf(measure)?.unit === "target";
+}
+
+/** `84.6%` for a share, the digits of the target for values in its unit, four decimals for other measures, commas for counts. */
 export function valueText(measure: Measure, value: Value): string {
   if (value === null) return "–";
+  if (isInTarget(measure)) return inTarget(value, targetDigits());
   return isRate(measure) ? `${fixed(100 * value, 1)}%` : cell(value, isCount(measure));
 }
 
@@ -71,7 +82,12 @@ export function valueText(measure: Measure, value: Value): string {
 export function intervalText(measure: Measure, [low, high]: [number, number]): string {
   return isRate(measure)
     ? `${fixed(100 * low, 1)}% to ${fixed(100 * high, 1)}%`
-    : `${fixed(low, 3)} to ${fixed(high, 3)}`;
+    : `${endText(measure, low)} to ${endText(measure, high)}`;
+}
+
+/** The end of an interval of a measure that is not a share. */
+export function endText(measure: Measure, end: number): string {
+  return isInTarget(measure) ? inTarget(end, targetDigits()) : fixed(end, 3);
 }
 
 /** `model 12`, `the unmitigated model` */
@@ -98,7 +114,9 @@ export function explain(measure: Measure): string | null {
     return "the smooth function that the solver minimized; smaller is better";
   }
   if (kind === "accuracy" && inside !== null) return "the share of a group whose decision agrees with the label";
-  return meaningOf(kind)?.description ?? null;
+  const known = meaningOf(kind);
+  if (known?.unit === "target" && inside?.includes("=")) return `${known.description}, in the group`;
+  return known?.description ?? null;
 }
 
 /** The term for a measure; names may contain any characters. */
@@ -116,15 +134,29 @@ export function termOf(measure: Measure, attributes: Attribute[]): Term {
   return { ...term, attribute: [inside] };
 }
 
+/** Whether a measure describes one group. */
+export function isOfGroup(measure: Measure, attributes: Attribute[]): boolean {
+  return termOf(measure, attributes).group.length > 0;
+}
+
 /** The measures or objectives that define the front, with accuracy instead of the error rate. */
 export function judgedMeasures(front: Front): Measure[] {
   if (front.frontIn === "objectives") return front.objectives.map((name) => `objective.${name}`);
   return front.measures.map((name) => (name === ERROR_RATE ? "accuracy" : name));
 }
 
-/** The measures that a price states: accuracy, and for each other objective the measure it stands for. */
+/**
+ * The measures or objectives in which models are shown: those that define the front. Objectives of predicted numbers are
+ * in standard deviations of the target, which hardly any reader knows, so the measures that they stand for take their
+ * place.
+ */
+export function shownMeasures(front: Front): Measure[] {
+  return decides() ? judgedMeasures(front) : pricedMeasures(front);
+}
+
+/** The measures that a price states: the performance, and for each other objective the measure it stands for. */
 export function pricedMeasures(front: Front): Measure[] {
   const fair = front.meant.slice(1).map((objective) => measureOf(Quantity.of(objective, front.split).column));
-  const all = ["accuracy", ...fair];
+  const all = [performanceName(), ...fair];
   return [...new Set(all)].filter((measure) => columnOf(front, measure, front.split));
 }

@@ -2,6 +2,7 @@
 
 import type { LearnerFacts } from "./data.ts";
 import { h, name, scrolling, section, shorten } from "./dom.ts";
+import { decides } from "./meaning.ts";
 import { counted, fixed, grouped, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -112,7 +113,7 @@ export function looks({ data }: Store): HTMLElement | null {
         { class: "intro", id: "uses-groups" },
         `Every group-blind fair model uses how much the columns say about the group: the score combines the ` +
           `probability of the outcome (${shorten(outcome.predicts, 60)}) with the probabilities of the groups (${shorten(about, 200)}).` +
-          (data.run.spec.use_sensitive ? "" : " The sensitive columns themselves are not needed for a decision."),
+          (data.run.spec.use_sensitive ? "" : ` The sensitive columns themselves are not needed for a ${decides() ? "decision" : "prediction"}.`),
       ),
     );
   }

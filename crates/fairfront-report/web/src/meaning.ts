@@ -10,7 +10,7 @@ export interface MeasureMeaning {
   description: string;
   /** The better direction; `null` if neither is better. */
   better: "larger" | "smaller" | null;
-  unit: "share" | "difference" | "ratio" | "count" | "loss" | "number";
+  unit: "share" | "difference" | "ratio" | "count" | "loss" | "target" | "number";
   among: Among;
   /** The rates of groups that it compares. */
   compares?: string[];
@@ -32,21 +32,65 @@ export function kindOf(bare: string): string {
   return bare.split("(", 1)[0] ?? bare;
 }
 
-let measures: Record<string, MeasureMeaning> = {};
+/** How the numbers of a target become labels: label = (number − center) / scale. */
+export interface TargetUnit {
+  center: number;
+  scale: number;
+  /** The smallest and the largest number in the training rows. */
+  range: [number, number];
+  /** Labels at which distributions are compared, in increasing order. */
+  thresholds: number[];
+}
+
+/** The meaning of the objectives and measures of a run. */
+export interface Meaning {
+  /** Absent if models decide between two labels. */
+  target?: { number: TargetUnit };
+  /** The measure of how good predictions are: `accuracy`, `rmse` or `mae`; absent in older runs, which have decisions. */
+  performance?: string;
+  objectives: ObjectiveMeaning[];
+  measures: Record<string, MeasureMeaning>;
+}
+
+let meaning: Meaning = { objectives: [], measures: {} };
 
 /** Sets the meaning of all measures. The report shows one run, so this is global. */
-export function setMeasures(known: Record<string, MeasureMeaning>): void {
-  measures = known;
+export function setMeaning(known: Meaning): void {
+  meaning = known;
+}
+
+/** The unit of a target that is a number; `null` if models decide. */
+export function targetUnit(): TargetUnit | null {
+  return meaning.target?.number ?? null;
+}
+
+/** Whether models decide between two labels, rather than predict a number. */
+export function decides(): boolean {
+  return targetUnit() === null;
+}
+
+/** The measure of how good predictions are, without the split. */
+export function performanceName(): string {
+  return meaning.performance ?? "accuracy";
+}
+
+/**
+ * Digits after the decimal point with which numbers in the unit of the target are shown: three significant digits of its
+ * standard deviation, at most six.
+ */
+export function targetDigits(): number {
+  const unit = targetUnit();
+  return unit === null ? 5 : Math.min(Math.max(2 - Math.floor(Math.log10(unit.scale)), 0), 6);
 }
 
 /** The meaning of a measure, by its column name without the split. */
 export function meaningOf(bare: string): MeasureMeaning | undefined {
   const kind = kindOf(bare);
-  return Object.hasOwn(measures, kind) ? measures[kind] : undefined;
+  return Object.hasOwn(meaning.measures, kind) ? meaning.measures[kind] : undefined;
 }
 
 /** The measure with this alias. */
 export function meantBy(name: string): string | undefined {
-  const found = Object.entries(measures).find(([, { aliases }]) => aliases?.includes(name));
+  const found = Object.entries(meaning.measures).find(([, { aliases }]) => aliases?.includes(name));
   return found?.[0];
 }

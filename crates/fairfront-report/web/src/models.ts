@@ -6,14 +6,16 @@ import { familyName } from "./family.ts";
 import {
   capital,
   columnOf,
+  endText,
   isRate,
-  judgedMeasures,
   type Measure,
   pricedMeasures,
   rowsName,
+  shownMeasures,
   valueText,
   words,
 } from "./label.ts";
+import { performanceName } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
 import { fixed, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
@@ -25,12 +27,12 @@ function halfWidth(store: Store, measure: Measure, column: string, model: number
   const [interval, value] = [store.front.interval(column, model), store.front.at(column, model)];
   if (interval === null || value === null) return null;
   const half = Math.max(value - interval[0], interval[1] - value);
-  return isRate(measure) ? fixed(100 * half, 1) : fixed(half, 3);
+  return isRate(measure) ? fixed(100 * half, 1) : endText(measure, half);
 }
 
 export function models(store: Store): HTMLElement {
   const { front, data } = store;
-  const measures = [...new Set([...pricedMeasures(front), ...judgedMeasures(front)])];
+  const measures = [...new Set([...pricedMeasures(front), ...shownMeasures(front)])];
   const element = section("models", "All models", null);
   const get = h("button", { type: "button", id: "download-front" }, "Download the front (CSV)");
   get.addEventListener("click", () => save("front.csv", "text/csv", frontText(data)));
@@ -114,7 +116,7 @@ export function models(store: Store): HTMLElement {
     const last = Math.max(Math.ceil(order.length / PAGE) - 1, 0);
     page = Math.min(Math.max(page, 0), last);
     const shown = order.slice(page * PAGE, (page + 1) * PAGE);
-    const intervals = front.interval(`${store.split}.accuracy`, 0) ? " ±: the wider side of the 95% interval." : "";
+    const intervals = front.interval(`${store.split}.${performanceName()}`, 0) ? " ±: the wider side of the 95% interval." : "";
     caption.textContent = `On ${rowsName(store.split)} rows. Select a model by its number, or sort by a column heading.${intervals}`;
     meets.hidden = store.requirements.length === 0;
     body.replaceChildren(...shown.map(rowOf));

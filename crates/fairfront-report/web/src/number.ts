@@ -50,13 +50,21 @@ export function readable(value: number): string {
 }
 
 /** `45222` becomes `45,222`. */
-export function grouped(n: number): string {
+export function grouped(n: number | string): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** `1 model`, `1,500 models`. */
 export function counted(n: number, noun: string): string {
   return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** A number in the unit of the target: commas, a fixed number of digits after the decimal point, no minus before 0. */
+export function inTarget(value: number, digits: number): string {
+  if (Math.abs(value) >= 1e15) return value.toExponential(2).replace("e+", "e");
+  const [whole = "", rest] = fixed(Math.abs(value), digits).split(".");
+  const text = `${grouped(whole)}${rest === undefined ? "" : `.${rest}`}`;
+  return value < 0 && /[1-9]/.test(text) ? `-${text}` : text;
 }
 
 /** A table cell: four digits after the decimal point, as `select` shows them; whole counts with commas. */

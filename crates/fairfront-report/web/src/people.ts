@@ -33,6 +33,12 @@ function ofHundred(share: number): string {
   return fixed(100 * Math.min(Math.max(share, 0), 1), 0);
 }
 
+/** `sex = F`; the name of an interval contains the name of its column. */
+export function groupName(attribute: string, group: string): string {
+  const isInterval = group.includes(`${attribute}<`) || group.includes(`${attribute}>=`);
+  return isInterval ? group : `${attribute} = ${group}`;
+}
+
 /** A sentence about a group, and the rate that it states. */
 export interface Statement {
   text: string;
@@ -57,10 +63,7 @@ export function groupStatements(
       if (value === null) return [];
       const among = rate.labeled === null ? "" : rate.labeled ? ` labeled ${label}` : ` not labeled ${label}`;
       const count = ofHundred(value);
-      // The name of an interval contains the name of its column.
-      const isInterval = group.includes(`${attribute}<`) || group.includes(`${attribute}>=`);
-      const shown = isInterval ? group : `${attribute} = ${group}`;
-      let said = `of 100 people with ${shown}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
+      let said = `of 100 people with ${groupName(attribute, group)}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
       const [low, high] = [at(`${column}.low`, model), at(`${column}.high`, model)];
       if (low !== null && high !== null) said += ` (${ofHundred(low)} to ${ofHundred(high)})`;
       const before = other === model ? null : at(column, other);

@@ -5,8 +5,9 @@ import { amongOf, notCompared } from "./compared.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnName, columnOf, direction, isCount, judgedMeasures, type Measure, rowsName, termOf, valueText, words } from "./label.ts";
+import { capital, columnName, columnOf, direction, isCount, isOfGroup, judgedMeasures, type Measure, rowsName, shownMeasures, termOf, valueText, words } from "./label.ts";
 import { familyItems, legend, overlayLegend } from "./legend.ts";
+import { decides } from "./meaning.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
 import type { Store } from "./store.ts";
@@ -19,12 +20,12 @@ function choices(store: Store): [string, Measure[]][] {
   const all = front.measuresOn(front.split).filter((m) => !isCount(m));
   const rest = all.filter((m) => !judged.includes(m));
   const objectives = front.objectives.map((name) => `objective.${name}`).filter((m) => !judged.includes(m));
-  const ofGroup = (m: Measure) => /^(selection_rate|false_negative_rate|false_positive_rate|accuracy)\(/.test(m);
+  const ofGroup = (m: Measure) => isOfGroup(m, store.data.attributes);
   const groups: [string, Measure[]][] = [
     ["Measures that define the front", judged],
     ["Other measures", rest.filter((m) => !ofGroup(m))],
     ["Objectives, as minimized", objectives],
-    ["Rates of single groups", rest.filter(ofGroup)],
+    [decides() ? "Rates of single groups" : "Measures of single groups", rest.filter(ofGroup)],
   ];
   return groups.filter(([, measures]) => measures.length > 0);
 }
@@ -122,7 +123,7 @@ export function mainPlot(store: Store): HTMLElement {
 
 /** All objectives at once: pairs of them colored by the third, and parallel coordinates. */
 export function otherViews(store: Store): HTMLElement | null {
-  const measures = judgedMeasures(store.front);
+  const measures = shownMeasures(store.front);
   if (measures.length < 3) return null;
   const element = section(
     "views",

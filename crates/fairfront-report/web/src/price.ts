@@ -5,8 +5,8 @@
 
 import type { Front, Value } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { kindOf, meaningOf, type ObjectiveMeaning } from "./meaning.ts";
-import { fixed } from "./number.ts";
+import { decides, kindOf, meaningOf, type ObjectiveMeaning, performanceName, targetDigits } from "./meaning.ts";
+import { fixed, inTarget } from "./number.ts";
 
 /** A measure for the unmitigated model and for a model. */
 export interface Change {
@@ -33,10 +33,17 @@ export class Quantity {
     readonly label: string,
     /** Digits after the decimal point. */
     private readonly digits: number,
+    /** Whether it is in the unit of a target that is a number. */
+    private readonly isInTarget = false,
   ) {}
 
-  static accuracy(split: Split): Quantity {
-    return new Quantity(`${split}.accuracy`, "accuracy", 1);
+  /** The accuracy, or the error of predicted numbers. */
+  static performance(split: Split): Quantity {
+    const name = performanceName();
+    const label = meaningOf(name)?.label ?? name;
+    return decides()
+      ? new Quantity(`${split}.${name}`, label, 1)
+      : new Quantity(`${split}.${name}`, label, targetDigits(), true);
   }
 
   /** The measure that an objective stands for, or the objective itself. */
@@ -47,7 +54,9 @@ export class Quantity {
     const inside = name.slice(kind.length);
     const label = `${known?.label ?? kind.replaceAll("_", " ")}${inside === "" ? "" : ` ${inside}`}`;
     if (measure !== null) {
-      return new Quantity(`${split}.${measure}`, label, known?.unit === "difference" ? 3 : 5);
+      const isInTarget = known?.unit === "target";
+      const digits = isInTarget ? targetDigits() : known?.unit === "difference" ? 3 : 5;
+      return new Quantity(`${split}.${measure}`, label, digits, isInTarget);
     }
     const prefix = split === "train" ? "" : `${split}.`;
     return new Quantity(`${prefix}objective.${objective}`, label, 5);
@@ -69,24 +78,35 @@ export class Quantity {
   /** The number of digits with which `nearest`, the interval end nearest to 0, does not round to 0. */
   private digitsFor(nearest: number): number {
     let digits = this.digits;
-    while (digits < this.digits + 2 && isZero(short(nearest, digits))) digits++;
+    while (digits < this.digits + 2 && isZero(this.text(nearest, digits))) digits++;
     return digits;
   }
 
-  /** The change of a fairness measure; less is better. */
+  /** Formats a value; values without a unit are clamped so that sentences stay short. */
+  private text(value: number, digits: number): string {
+    return this.isInTarget ? inTarget(value, digits) : fixed(Math.min(Math.max(value, -1e7), 1e7), digits);
+  }
+
+  /** Formats a value with its sign: `+0.9`, `-0.4`, `0.0`. */
+  private signed(value: number): string {
+    const text = this.text(Math.abs(value), this.digits);
+    return `${isZero(text) ? "" : value < 0 ? "-" : "+"}${text}`;
+  }
+
+  /** The change of a measure; less is better. */
   sentence({ from, to, low, high }: Change): string {
     const { label } = this;
     if (from === null || to === null) return `the ${label} is not defined on these rows`;
     if (low !== null && high !== null) {
       if (low <= 0 && high >= 0) {
-        return `no measurable change in the ${label} (${signed(low, this.digits)} to ${signed(high, this.digits)})`;
+        return `no measurable change in the ${label} (${this.signed(low)} to ${this.signed(high)})`;
       }
       const [verb, least, most] = high < 0 ? ["cuts", -high, -low] : ["raises", low, high];
       const digits = this.digitsFor(least as number);
-      const text = (v: number | string) => short(v as number, digits);
+      const text = (v: number | string) => this.text(v as number, digits);
       return `${verb} the ${label} from ${text(from)} to ${text(to)} (by ${text(least)} to ${text(most)})`;
     }
-    const [was, is] = [short(from, this.digits), short(to, this.digits)];
+    const [was, is] = [this.text(from, this.digits), this.text(to, this.digits)];
     if (was === is) return `leaves the ${label} at ${is}`;
     return `${to < from ? "cuts" : "raises"} the ${label} from ${was} to ${is}`;
   }
@@ -99,44 +119,33 @@ export class Quantity {
     if (low !== null && high !== null) {
       const [l, r] = [100 * low, 100 * high];
       if (l <= 0 && r >= 0) {
-        const ends = `${signed(l, this.digits)} to ${signed(r, this.digits)}`;
+        const ends = `${this.signed(l)} to ${this.signed(r)}`;
         return `no measurable change in accuracy (${ends} percentage points)`;
       }
       const [least, most] = r < 0 ? [-r, -l] : [l, r];
       const digits = this.digitsFor(least);
-      const text = (v: number) => short(v, digits);
+      const text = (v: number) => this.text(v, digits);
       return `${verb} ${text(Math.abs(by))} percentage points of accuracy (${text(least)} to ${text(most)})`;
     }
-    const amount = short(Math.abs(by), this.digits);
+    const amount = this.text(Math.abs(by), this.digits);
     return isZero(amount)
-      ? `accuracy stays at ${short(100 * to, this.digits)}%`
+      ? `accuracy stays at ${this.text(100 * to, this.digits)}%`
       : `${verb} ${amount} percentage points of accuracy`;
   }
-}
-
-/** Formats a value, clamped so that sentences stay short. */
-function short(value: number, digits: number): string {
-  return fixed(Math.min(Math.max(value, -1e7), 1e7), digits);
 }
 
 function isZero(text: string): boolean {
   return /^[-0.]*$/.test(text);
 }
 
-/** Formats a value with its sign: `+0.9`, `-0.4`, `0.0`. */
-function signed(value: number, digits: number): string {
-  const text = short(Math.abs(value), digits);
-  return `${isZero(text) ? "" : value < 0 ? "-" : "+"}${text}`;
-}
-
 /** The price of a model of a front. */
 export function price(front: Front, model: number): Price {
   const split = front.reporting;
-  const accuracy = Quantity.accuracy(split);
+  const performs = Quantity.performance(split);
   const fair = front.meant.slice(1).map((objective) => Quantity.of(objective, split));
-  const ofAccuracy = accuracy.change(front, model);
+  const ofPerformance = performs.change(front, model);
   const ofFair = fair.map((q) => q.change(front, model));
-  const said = [accuracy.accuracySentence(ofAccuracy)];
+  const said = [decides() ? performs.accuracySentence(ofPerformance) : performs.sentence(ofPerformance)];
   const seen = new Set<string>();
   fair.forEach((quantity, i) => {
     const change = ofFair[i] as Change;
@@ -144,5 +153,5 @@ export function price(front: Front, model: number): Price {
     if (!seen.has(change.column)) said.push(quantity.sentence(change));
     seen.add(change.column);
   });
-  return { sentence: said.join("; "), split, performance: ofAccuracy, fairness: ofFair };
+  return { sentence: said.join("; "), split, performance: ofPerformance, fairness: ofFair };
 }

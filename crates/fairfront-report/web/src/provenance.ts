@@ -6,6 +6,7 @@ import { h, name, section, shorten } from "./dom.ts";
 import { plural } from "./family.ts";
 import { ERROR_RATE } from "./front.ts";
 import { rowsName, words } from "./label.ts";
+import { decides } from "./meaning.ts";
 import { counted, fixed, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText } from "./verdict.ts";
@@ -74,7 +75,7 @@ function intervals(run: RunFacts): string {
   const made = run.intervals;
   if (!made) return "none: the run has no test rows, or was made by an earlier version";
   const left = made.left_out > 0.01 ? `; ${readable(100 * made.left_out)}% of the redraws lack a group` : "";
-  return `${readable(100 * made.confidence)}%, from ${grouped(made.replicates)} redraws of the test rows${left}`;
+  return `${readable(100 * made.confidence)}%, ${made.replicates > 0 ? `from ${grouped(made.replicates)} redraws of` : "from means and variances on"} the test rows${left}`;
 }
 
 /** The uses of the certifying rows. */
@@ -154,7 +155,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Source", [name(run.source, 80)]],
     ["Rows", [rowsUsed(run, rows)]],
     ...droppedRows(run),
-    ["Target", [name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40)]],
+    ["Target", [name(spec.target ?? "", 40), ...(decides() ? [" is ", name(spec.positive ?? "", 40)] : [", a number"])]],
     ["Groups", data.attributes.map((attribute) => groupsOf(run, attribute))],
     ["Excluded columns", [spec.drop.length === 0 ? "none" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "used as features" : "not used as features"]],

@@ -3,7 +3,8 @@
 import { freshId, h, shorten } from "./dom.ts";
 import { extent } from "./front.ts";
 import { canonical, limitOf, parseTerm, type Requirement, requirementText, type Term } from "./grammar.ts";
-import { capital, columnOf, direction, explain, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
+import { capital, columnOf, direction, explain, isInTarget, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
+import { performanceName } from "./meaning.ts";
 import { counted, grouped, plain } from "./number.ts";
 import type { Rule } from "./select.ts";
 import type { Store } from "./store.ts";
@@ -159,7 +160,7 @@ class Slider {
       type: "text",
       inputmode: "decimal",
       placeholder: "any",
-      title: "A number or a percentage, such as 0.05 or 5%",
+      title: isInTarget(measure) ? "A number in the unit of the target" : "A number or a percentage, such as 0.05 or 5%",
       "aria-label": `${title}: ${bound}, an exact number`,
     });
     this.range.addEventListener("input", () => this.ask(Number(this.range.value)));
@@ -212,8 +213,9 @@ class Slider {
 
 /** The rule that selects one of the remaining models. */
 function rules(store: Store): HTMLElement {
+  const best = `the ${direction(performanceName()) === "large" ? "highest" : "lowest"} ${words(performanceName())}`;
   const all: [string, string, Rule][] = [
-    ["the most accurate", "the highest accuracy", { kind: "best", term: parseTerm("accuracy") }],
+    ["the most accurate", best, { kind: "best", term: parseTerm(performanceName()) }],
     ["the knee", "the model farthest below the straight line through the ends of the front, each value scaled to its range; for three or more objectives, a plane takes the place of the line", { kind: "knee" }],
     ["the least regret", "the model whose largest distance from the best value of any measure is smallest, each measure scaled to its range", { kind: "regret" }],
   ];
@@ -233,7 +235,7 @@ function rules(store: Store): HTMLElement {
   const follow = () => {
     const rule = store.rule;
     for (const { input, kind } of inputs) {
-      const byAccuracy = rule.kind !== "best" || canonical(rule.term) === "accuracy";
+      const byAccuracy = rule.kind !== "best" || canonical(rule.term) === performanceName();
       input.checked = rule.kind === kind && byAccuracy;
     }
   };

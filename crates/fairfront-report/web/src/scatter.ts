@@ -29,6 +29,7 @@ import {
   modelName,
   rowsName,
   shortName,
+  unitText,
   valueText,
   words,
 } from "./label.ts";
@@ -213,7 +214,7 @@ export class Scatter extends Drawing {
     const { chosen, split, data } = this.store;
     const suffix = data.families.suffix(chosen);
     const surface = this.surface;
-    const named = (measure: Measure) => [words(measure), better(measure, ["", ""])].filter(Boolean).join(", ");
+    const named = (measure: Measure) => [`${words(measure)}${unitText(measure, data.run.spec.target)}`, better(measure, ["", ""])].filter(Boolean).join(", ");
     const axes = `horizontal axis: ${named(x)}; vertical axis: ${named(y)}`;
     surface.setAttribute(
       "aria-label",
@@ -254,12 +255,11 @@ export class Scatter extends Drawing {
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
     const small = this.options.small ?? false;
-    this.plot = {
-      left: small ? 46 : 58,
-      top: small ? 34 : 40,
-      right: this.width - 18,
-      bottom: this.height - (small ? 46 : 54),
-    };
+    const [top, bottom] = [small ? 34 : 40, this.height - (small ? 46 : 54)];
+    c.font = FONT;
+    const all = this.verticalTicks(bottom - top, small);
+    const widest = Math.max(...all.map((tick) => c.measureText(this.tick(tick, all, this.options.y())).width));
+    this.plot = { left: Math.max(small ? 46 : 58, widest + 14), top, right: this.width - 18, bottom };
     if (this.along.length === 0) {
       this.drawTitles(c, small);
       drawReason(c, this.missing() ?? "", this.room());
@@ -295,11 +295,15 @@ export class Scatter extends Drawing {
     return [left + 2, top + 2, right - 2, bottom - 2];
   }
 
+  private verticalTicks(height: number, small: boolean): number[] {
+    return ticks(this.y.low, this.y.high, height / (small ? 45 : 60));
+  }
+
   private drawAxes(c: CanvasRenderingContext2D, small: boolean): void {
     const t = theme();
     const { left, top, right, bottom } = this.plot;
     const xTicks = ticks(this.x.low, this.x.high, (right - left) / (small ? 60 : 90));
-    const yTicks = ticks(this.y.low, this.y.high, (bottom - top) / (small ? 45 : 60));
+    const yTicks = this.verticalTicks(bottom - top, small);
     c.strokeStyle = t.rule;
     c.lineWidth = 1;
     c.fillStyle = t.soft;
@@ -339,7 +343,7 @@ export class Scatter extends Drawing {
     const t = theme();
     const { right, bottom } = this.plot;
     const title = (measure: Measure, arrows: readonly [string, string], room: number) => {
-      const name = capital(shorten(words(measure, 28), 60));
+      const name = capital(shorten(`${words(measure, 28)}${unitText(measure, this.store.data.run.spec.target)}`, 80));
       const noise = this.store.front.withinNoise(columnName(measure, this.store.split));
       const side = noise ? "all within noise" : better(measure, arrows);
       c.font = STRONG;

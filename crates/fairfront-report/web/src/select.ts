@@ -11,6 +11,7 @@ import {
   UsageError,
 } from "./grammar.ts";
 import { knee } from "./knee.ts";
+import { performanceName } from "./meaning.ts";
 import { idOf, indexOf, type ModelId } from "./modelId.ts";
 import { counted, grouped, plain, readable } from "./number.ts";
 import { type Price, price } from "./price.ts";
@@ -279,7 +280,7 @@ function noValue(columns: Column[]): Error {
   const names = columns.map((c) => c.name).join(" and ");
   return new Error(
     `no model to choose from has a defined ${names} on these rows; choose by another measure, or choose ` +
-      "by a measure on other rows, such as --best train.accuracy (train, validation, test)",
+      `by a measure on other rows, such as --best train.${performanceName()} (train, validation, test)`,
   );
 }
 

@@ -13,7 +13,8 @@ import {
   SPLITS,
   termText,
 } from "./grammar.ts";
-import { columnOf, judgedMeasures, type Measure } from "./label.ts";
+import { performanceName } from "./meaning.ts";
+import { columnOf, type Measure, shownMeasures } from "./label.ts";
 import { idOf, indexOf, parseId } from "./modelId.ts";
 import { isShownOn, type Overlay } from "./overlay.ts";
 import { plain } from "./number.ts";
@@ -57,9 +58,9 @@ export class Store {
   constructor(readonly data: PageData) {
     this.front = data.front;
     this.split = data.front.reporting;
-    const judged = judgedMeasures(data.front);
-    this.y = judged[0] ?? "accuracy";
-    this.x = judged[1] ?? this.y;
+    const shown = shownMeasures(data.front);
+    this.y = shown[0] ?? performanceName();
+    this.x = shown[1] ?? this.y;
     this.knee = data.opening.model;
     this.readAddress();
     window.addEventListener("hashchange", () => {
@@ -129,7 +130,7 @@ export class Store {
       if (this.rule.kind === "id" || this.rule.kind === "unmitigated" || !this.ruleIsAsked) {
         this.ruleIsAsked = false;
         this.rule =
-          requirements.length === 0 ? { kind: "opening" } : { kind: "best", term: parseTerm("accuracy") };
+          requirements.length === 0 ? { kind: "opening" } : { kind: "best", term: parseTerm(performanceName()) };
       }
       this.choose();
     });
@@ -223,7 +224,7 @@ export class Store {
         this.rule =
           this.requirements.length === 0
             ? { kind: "opening" }
-            : { kind: "best", term: parseTerm("accuracy") };
+            : { kind: "best", term: parseTerm(performanceName()) };
       }
     } catch (error) {
       wrong = `the address of this report is invalid: ${

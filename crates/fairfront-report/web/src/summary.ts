@@ -12,9 +12,11 @@ import {
   pricedMeasures,
   rowsName,
   shortName,
+  unitText,
   valueText,
   words,
 } from "./label.ts";
+import { decides } from "./meaning.ts";
 import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 import { warningBox } from "./warning.ts";
@@ -41,15 +43,15 @@ export function summary(store: Store): HTMLElement {
     h("p", { class: "brand" }, h("span", { class: "mark" }, "fairfront"), " report"),
     h("h1", {}, front.length === 1 ? "One model" : `Choose among ${counted(front.length, "model")}`),
   );
-  const lede = h("p", { class: "lede" });
-  lede.append(front.length === 1 ? "It decides whether " : "Each model decides whether ");
-  lede.append(h("strong", {}, name(target ?? "the target", 40)), " is ");
-  lede.append(h("strong", {}, name(positive ?? "positive", 40)));
+  const lede = h("p", { class: "lede" }, front.length === 1 ? "It " : "Each model ");
+  const predicted = h("strong", {}, name(target ?? "the target", 40));
+  if (decides()) lede.append("decides whether ", predicted, " is ", h("strong", {}, name(positive ?? "positive", 40)));
+  else lede.append("predicts the number ", predicted);
   lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
   const read = data.run.dropped?.read ?? rows;
   lede.append(read > rows ? ` (${grouped(rows)} of ${grouped(read)} rows). ` : ` (${grouped(rows)} rows). `);
   if (attributes.length > 0 && front.length > 1) {
-    lede.append("They differ in accuracy and in how equally they treat groups by ", ...listed(attributes), ". ");
+    lede.append(`They differ in ${decides() ? "accuracy" : "error"} and in how equally they treat groups by `, ...listed(attributes), ". ");
   }
   element.append(lede);
   const warnings = warningBox(data.run.messages);
@@ -63,7 +65,7 @@ export function summary(store: Store): HTMLElement {
   return element;
 }
 
-/** The range of accuracy and of each fairness measure, with the value of the selected model. */
+/** The range of the performance and of each fairness measure, with the value of the selected model. */
 function ranges(store: Store): HTMLElement {
   const list = h("dl", { class: "ranges" });
   for (const measure of pricedMeasures(store.front).slice(0, 6)) list.append(range(store, measure));
@@ -73,7 +75,7 @@ function ranges(store: Store): HTMLElement {
 function range(store: Store, measure: Measure): HTMLElement {
   const { front } = store;
   const side = direction(measure) === "large" ? "higher is better" : "lower is better";
-  const term = h("dt", {}, capital(words(measure, 24)));
+  const term = h("dt", {}, `${capital(words(measure, 24))}${unitText(measure, store.data.run.spec.target)}`);
   const meaning = explain(measure);
   if (meaning !== null) term.title = capital(meaning);
   const span = h("span", { class: "span" });

@@ -1,10 +1,11 @@
 // Sets the meaning of all measures, as in the test cases of `select`.
 
 import { readFileSync } from "node:fs";
-import { type MeasureMeaning, setMeasures } from "../src/meaning.ts";
+import { type MeasureMeaning, setMeaning } from "../src/meaning.ts";
 
 export function known(): void {
   // Tests run in the folder of package.json.
   const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
-  setMeasures((JSON.parse(text) as { measures: Record<string, MeasureMeaning> }).measures);
+  const { measures } = JSON.parse(text) as { measures: Record<string, MeasureMeaning> };
+  setMeaning({ objectives: [], measures });
 }

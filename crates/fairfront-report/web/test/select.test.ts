@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Front, UNMITIGATED, type Value } from "../src/front.ts";
 import { parseRequirement, parseTerm, parseWeights, quote, requirementText } from "../src/grammar.ts";
-import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "../src/meaning.ts";
+import { type MeasureMeaning, type Meaning, type ObjectiveMeaning, setMeaning } from "../src/meaning.ts";
 import { idOf, indexOf, type ModelId } from "../src/modelId.ts";
 import { groupStatements } from "../src/people.ts";
 import { type Rule, select, Unmet } from "../src/select.ts";
@@ -32,9 +32,12 @@ interface Case {
 
 interface Cases {
   measures: Record<string, MeasureMeaning>;
+  measures_of_numbers: Record<string, MeasureMeaning>;
   fronts: Record<
     string,
     {
+      target?: Meaning["target"];
+      performance?: string;
       objectives: ObjectiveMeaning[];
       front_in: "measures" | "objectives";
       measures: string[];
@@ -48,12 +51,15 @@ interface Cases {
 
 // Tests run in the folder of package.json.
 const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
-const { measures, fronts, cases, people } = JSON.parse(text) as Cases;
-setMeasures(measures);
+const { measures, measures_of_numbers: ofNumbers, fronts, cases, people } = JSON.parse(text) as Cases;
 
 function frontOf(name: string): Front {
   const source = fronts[name];
   assert.ok(source, `a front named ${name}`);
+  const { objectives, performance } = source;
+  const target = source.target === undefined ? {} : { target: source.target };
+  const performs = performance === undefined ? {} : { performance };
+  setMeaning({ objectives, ...target, ...performs, measures: source.target === undefined ? measures : ofNumbers });
   return new Front({
     ...source,
     columns: new Map(Object.entries(source.columns)),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Decided, Decisions, Measure, NumberTallies, Points, Schema, Tallies, bracketed, n_regions,
-    predictor_of, say,
+    Decided, Decisions, Measure, NumberChanges, NumberTallies, Points, Schema, Tallies, bracketed,
+    n_regions, predictor_of, say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
@@ -12,7 +12,7 @@ use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
 
 use super::family::Family;
-use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
+use super::interval::{Band, CONFIDENCE, Intervals, Known, REPLICATES, Scope, intervals};
 use crate::Error;
 use crate::folder::check_sum;
 
@@ -127,15 +127,15 @@ pub(crate) fn weigh(
         let schema = encoded.part(part).schema();
         let tallies = &counted.tallies;
         let (key, limits) = (part as u64, (replicates, is_over));
-        let found = intervals(
-            decisions.as_ref(),
-            tallies,
-            schema,
-            judged,
-            key,
-            scope,
-            limits,
-        )?;
+        let changes = match &decisions {
+            Some(_) => None,
+            None => NumberChanges::of(&*predictor_of(schema), encoded.part(part), models)?,
+        };
+        let known = match &decisions {
+            Some(decisions) => Known::Decisions(decisions),
+            None => Known::Changes(changes.as_ref()),
+        };
+        let found = intervals(&known, tallies, schema, judged, key, scope, limits)?;
         let Some(found) = found else {
             return Ok(None);
         };
@@ -257,7 +257,7 @@ impl Evidence {
             let limits: (usize, &dyn Fn() -> bool) = (REPLICATES, &|| false);
             let decided = Decided::Rows(certify.clone());
             let found = intervals(
-                Some(&decided),
+                &Known::Decisions(&decided),
                 tallies,
                 schema,
                 &[],

@@ -1,7 +1,7 @@
 //! The measures that can be tested: rates, and differences and ratios of rates between groups.
 
 use fairfront_core::{
-    Cell, Contrast, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson,
+    Cell, Contrast, Mean, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson,
 };
 
 /// A measure made of binomial cells, or of means of predicted numbers.
@@ -31,6 +31,9 @@ pub(crate) enum Kind {
     /// The largest mean over regions.
     Worst { of: Averaged, regions: Vec<usize> },
 }
+
+/// Regions, each with the derivative of a measure by its mean.
+pub(crate) type Gradient = Vec<(usize, f64)>;
 
 /// A quantity of predicted numbers that is averaged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -235,6 +238,67 @@ impl Family {
             Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => {
                 self.value(|rate, region| tallies.cell(model, rate, region).rate())
             }
+        }
+    }
+
+    /// The quantity that a measure of predicted numbers averages, and the derivatives of the measure by the mean
+    /// of each region that determines it. The first are those at the estimate. If other regions are within `z`
+    /// standard errors of the extreme ones, those of the other regions follow, because samples could have them.
+    pub(crate) fn gradients(
+        &self,
+        tallies: &Tallies,
+        model: usize,
+        z: f64,
+    ) -> Option<(Quantity, Vec<Gradient>)> {
+        let mean = |of: Quantity, region: usize| tallies.mean(model, of, region);
+        // The regions by how extreme they are; those that samples could confuse with the first.
+        let extreme = |of: Quantity, regions: &[usize], sign: f64| -> Option<Vec<usize>> {
+            let mut ordered: Vec<(usize, Mean)> =
+                regions.iter().map(|r| (*r, mean(of, *r))).collect();
+            if ordered.iter().any(|(_, mean)| mean.rows <= 0.0) {
+                return None;
+            }
+            ordered.sort_by(|(_, a), (_, b)| (sign * b.value).total_cmp(&(sign * a.value)));
+            let first = ordered.first()?.1;
+            let is_near = |mean: &Mean| {
+                let reach = z * (first.variance + mean.variance).sqrt();
+                sign * (first.value - mean.value) <= reach
+            };
+            let near = ordered.iter().take_while(|(_, mean)| is_near(mean));
+            Some(near.map(|(region, _)| *region).collect())
+        };
+        let of_mean = |of: &Averaged, region: usize| -> Option<Gradient> {
+            let slope = match of.root {
+                true => 0.5 / of.measure(mean(of.quantity, region).value),
+                false => 1.0,
+            };
+            slope.is_finite().then(|| vec![(region, slope)])
+        };
+        match &self.kind {
+            Kind::Mean { of, region } => Some((of.quantity, vec![of_mean(of, *region)?])),
+            Kind::MeanDifference { of, regions } => {
+                let highest = extreme(*of, regions, 1.0)?;
+                let lowest = extreme(*of, regions, -1.0)?;
+                let (high, low) = (highest[0], lowest[0]);
+                let pairs = std::iter::once((high, low))
+                    .chain(highest.iter().skip(1).map(|other| (*other, low)))
+                    .chain(lowest.iter().skip(1).map(|other| (high, *other)))
+                    // If all groups are nearly equal, the order may be the opposite one.
+                    .chain(highest.contains(&low).then_some((low, high)));
+                let pairs = pairs.filter(|(high, low)| high != low || regions.len() == 1);
+                Some((
+                    *of,
+                    pairs
+                        .map(|(high, low)| vec![(high, 1.0), (low, -1.0)])
+                        .collect(),
+                ))
+            }
+            Kind::Worst { of, regions } => {
+                let worst = extreme(of.quantity, regions, 1.0)?;
+                let all: Option<Vec<Gradient>> = worst.iter().map(|r| of_mean(of, *r)).collect();
+                Some((of.quantity, all?))
+            }
+            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => None,
         }
     }
 

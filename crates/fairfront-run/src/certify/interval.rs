@@ -1,12 +1,12 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
 use fairfront_core::{
-    Costs, Decided, MOST_REDRAWN, Measure, Redrawn, Schema, Tallies, normal_quantile,
+    Costs, Decided, MOST_REDRAWN, Measure, NumberChanges, Redrawn, Schema, Tallies, normal_quantile,
 };
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
 
-use super::family::Family;
+use super::family::{Family, Gradient};
 use crate::Error;
 
 /// Share of samples in which an interval should contain the true value.
@@ -72,11 +72,20 @@ pub(crate) enum Scope {
     All,
 }
 
+/// Knowledge about the rows besides the tallies.
+pub(crate) enum Known<'a> {
+    /// The decisions on each row, to be redrawn.
+    Decisions(&'a Decided),
+    /// Differences between predicted numbers; `None` if they are not known.
+    Changes(Option<&'a NumberChanges>),
+}
+
 /// Redraws the rows of these decisions. `judged` lists the measures by which models are compared.
-/// Without decisions or replicates, bands are Bonferroni's, and changes have no intervals. Returns `None` if the
-/// work was stopped before all replicates were complete.
+/// Without decisions or replicates, bands are Bonferroni's. Changes of predicted numbers have intervals if
+/// differences between them are known; other changes need replicates. Returns `None` if the work was stopped
+/// before all replicates were complete.
 pub(crate) fn intervals(
-    decisions: Option<&Decided>,
+    known: &Known<'_>,
     tallies: &Tallies,
     schema: &Schema,
     judged: &[Measure],
@@ -90,8 +99,12 @@ pub(crate) fn intervals(
     }
     let mut found = Redraws::new(&families, tallies);
     let compared = compared(&families, judged, schema);
-    let Some(decisions) = decisions else {
-        return Ok(Some(found.finish(scope, false, 0)));
+    let decisions = match known {
+        Known::Decisions(decisions) => decisions,
+        Known::Changes(changes) => {
+            found.number_changes = *changes;
+            return Ok(Some(found.finish(scope, false, 0)));
+        }
     };
     let mut done = 0;
     // Beyond a million rows, each chunk has a fixed cost.
@@ -172,6 +185,7 @@ struct Redraws<'a> {
     sums: Vec<Vec<[f64; 4]>>,
     best: Vec<f64>,
     compared: f64,
+    number_changes: Option<&'a NumberChanges>,
 }
 
 impl<'a> Redraws<'a> {
@@ -202,6 +216,7 @@ impl<'a> Redraws<'a> {
             sums: vec![vec![[0.0; 4]; n_models]; families.len()],
             best: vec![0.0; n_models],
             compared: 0.0,
+            number_changes: None,
             families,
             tallies,
             n_models,
@@ -433,11 +448,60 @@ impl<'a> Redraws<'a> {
         let of = |model: usize| {
             let [n, _, sum, squares] = self.sums[family][model];
             let change = self.values[family][model]? - self.values[family][last]?;
+            if let Some(changes) = self.number_changes {
+                let error = self.error_of_change(changes, &self.families[family], model, z)?;
+                return (model != last).then_some((change - z * error, change + z * error));
+            }
             let mean = sum / n;
             let reach = z * (squares / n - mean * mean).max(0.0).sqrt();
             (n > 0.0 && model != last).then_some((change - reach, change + reach))
         };
         (0..self.n_models).map(of).collect()
+    }
+
+    /// The standard error of the change of a measure relative to the unmitigated model, by the delta method. The
+    /// largest of several variables varies no more than the one that varies most, so that the largest error
+    /// counts if samples could have other extreme groups.
+    fn error_of_change(
+        &self,
+        changes: &NumberChanges,
+        family: &Family,
+        model: usize,
+        z: f64,
+    ) -> Option<f64> {
+        let numbers = self.tallies.numbers.as_ref()?;
+        let (of, own) = family.gradients(self.tallies, model, z)?;
+        let (_, base) = family.gradients(self.tallies, self.n_models - 1, z)?;
+        let slope = |all: &Gradient, region: usize| -> f64 {
+            let own = all.iter().filter(|(of, _)| *of == region);
+            own.map(|(_, slope)| slope).sum()
+        };
+        let variance = |own: &Gradient, base: &Gradient| -> f64 {
+            let mut regions: Vec<usize> =
+                own.iter().chain(base).map(|(region, _)| *region).collect();
+            regions.sort_unstable();
+            regions.dedup();
+            // The regions of a measure have no row in common.
+            let variances = regions.into_iter().map(|region| {
+                let slopes = [slope(own, region), slope(base, region)];
+                changes.variance(numbers, model, of, region, slopes)
+            });
+            variances.sum()
+        };
+        // In a sample, similar models have the same extreme groups.
+        let partner = |of: &Gradient, others: &[Gradient]| -> Option<Gradient> {
+            let regions = |of: &Gradient| of.iter().map(|(region, _)| *region).collect::<Vec<_>>();
+            let same = others.iter().find(|other| regions(other) == regions(of));
+            same.or(others.first()).cloned()
+        };
+        let mut largest = variance(own.first()?, base.first()?);
+        for of_model in &own {
+            largest = largest.max(variance(of_model, &partner(of_model, &base)?));
+        }
+        for of_base in &base {
+            largest = largest.max(variance(&partner(of_base, &own)?, of_base));
+        }
+        largest.is_finite().then(|| largest.sqrt())
     }
 
     /// How much higher a measure is in redraws than in the rows. This estimates how much higher it

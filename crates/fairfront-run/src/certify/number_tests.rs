@@ -181,3 +181,37 @@ fn welchs_test_keeps_its_level_on_new_people() {
         );
     }
 }
+
+/// Groups with equal means can be extreme in some samples, which makes changes less certain. Models that predict
+/// the same have no change.
+#[test]
+fn changes_have_intervals_of_paired_rows() {
+    for measure in [
+        "rmse",
+        "mae",
+        "mean_difference(sex)",
+        "worst_group_rmse(sex)",
+    ] {
+        let column = |end: &str| {
+            let name = format!("test.{measure}{end}");
+            RUN.front.column(&name).expect("a column")
+        };
+        let before = RUN.info.unmitigated.values.get(&format!("test.{measure}"));
+        let before = before.copied().flatten().expect("a value");
+        for model in 0..RUN.front.len() {
+            let at = |end: &str| column(end)[model].expect("a value");
+            let change = at("") - before;
+            let (low, high) = (at(".change_low"), at(".change_high"));
+            assert!(low <= change && change <= high, "{measure} {model}");
+            // The interval of the change is narrower than that of the value, if models are similar.
+            if model == 0 {
+                assert!(high - low < at(".high") - at(".low"), "{measure}");
+            }
+        }
+    }
+    let high = RUN
+        .front
+        .column("validation.mean_difference(sex).change_high");
+    let fairest = high.expect("a column").last().copied().flatten();
+    assert!(fairest.expect("a value") < 0.0);
+}

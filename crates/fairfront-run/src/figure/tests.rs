@@ -33,6 +33,11 @@ fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
     )
 }
 
+/// The figures without a chosen model.
+fn all_of(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
+    figures(run, front, None).unwrap()
+}
+
 fn traced() -> (RunInfo, FrontTable) {
     let trace = Trace {
         points: 12,
@@ -65,7 +70,7 @@ fn says(svg: &str, name: &str, range: (f64, f64)) -> bool {
 #[test]
 fn panels_show_the_columns_of_test_rows() {
     let (run, front) = traced();
-    let figures = figures(&run, &front);
+    let figures = all_of(&run, &front);
     let names: Vec<&str> = figures.iter().map(|f| &f.name[..]).collect();
     assert_eq!(names, ["front", "trade-off-1-score-covariance-sex"]);
     assert!(names.iter().all(|name| is_own(&format!("{name}.svg"))));
@@ -96,7 +101,7 @@ fn panels_show_the_columns_of_test_rows() {
 #[test]
 fn a_front_in_measures_is_drawn_in_measures() {
     let (run, front) = weighted();
-    let figures = figures(&run, &front);
+    let figures = all_of(&run, &front);
     assert_eq!(figures.len(), 3);
     let (low, high) = range_of(&front, "test.accuracy");
     let svg = &figures[0].svg;
@@ -120,17 +125,17 @@ fn families_have_their_own_markers() {
     let (run, mut front) = weighted();
     let n = front.len();
     assert!(n > 2);
-    assert!(figures(&run, &front)[0].svg.contains(FRONT));
+    assert!(all_of(&run, &front)[0].svg.contains(FRONT));
     front.families = vec![Family::Linear; n];
     front.families[0] = Family::Trees;
     front.families[2] = Family::Trees;
-    for Figure { svg, .. } in figures(&run, &front) {
+    for Figure { svg, .. } in all_of(&run, &front) {
         assert!(svg.contains("models from boosted trees, 2 points"), "{svg}");
         assert!(svg.contains(&format!("linear models, {} point", n - 2)));
         assert!(!svg.contains(FRONT));
     }
     front.families = vec![Family::Trees; n];
-    let svg = &figures(&run, &front)[1].svg;
+    let svg = &all_of(&run, &front)[1].svg;
     assert!(svg.contains("models from boosted trees") && !svg.contains("linear models"));
 }
 
@@ -160,7 +165,7 @@ fn overlays_are_drawn_in_plots_of_their_measures() {
         overlay(OverlayKind::ByGroup, "validation", line.clone()),
         overlay(OverlayKind::Score, "test", line[1..].to_vec()),
     ];
-    let shown = figures(&run, &front);
+    let shown = all_of(&run, &front);
     let drawn = |at: usize| shown[at].svg.matches("<title>estimate</title>").count();
     // Once in each figure with accuracy and the difference by sex; not for race.
     assert_eq!([drawn(0), drawn(1), drawn(2)], [1, 1, 0]);
@@ -195,7 +200,7 @@ fn the_hypervolume_is_drawn_if_there_are_rounds() {
     assert!(run.counters.hypervolume_by_round.is_empty());
     for (volumes, drawn) in [(vec![0.5], false), (vec![0.5, 0.625, 0.75], true)] {
         run.counters.hypervolume_by_round = volumes;
-        let figures = figures(&run, &front);
+        let figures = all_of(&run, &front);
         let found = figures.iter().find(|f| f.name == "hypervolume-by-round");
         assert_eq!(found.is_some(), drawn);
         let text = "3 points, first 0.5, last 0.75";
@@ -212,7 +217,7 @@ fn the_hypervolume_is_drawn_if_there_are_rounds() {
         counters.hypervolume_by_round.len(),
         counters.points_by_round.len()
     );
-    assert_eq!(figures(&run, &front).len(), 3);
+    assert_eq!(all_of(&run, &front).len(), 3);
 }
 
 #[test]
@@ -228,7 +233,7 @@ fn a_front_of_any_kind_has_figures() {
     let mut kept = keep.iter();
     untested.columns.retain(|_| *kept.next().unwrap());
     untested.names.retain(|name| !name.starts_with("test."));
-    let svg = &figures(&run, &untested)[1].svg;
+    let svg = &all_of(&run, &untested)[1].svg;
     assert!(svg.contains("on validation rows"));
 
     let mut absent = front.clone();
@@ -237,7 +242,7 @@ fn a_front_of_any_kind_has_figures() {
     absent.columns[at].iter_mut().for_each(|v| *v = None);
     let mut unknown = run.clone();
     unknown.unmitigated.values = Ordered(Vec::new());
-    let svg = &figures(&unknown, &absent)[1].svg;
+    let svg = &all_of(&unknown, &absent)[1].svg;
     assert_eq!(svg.matches(">no points<").count(), 2);
     assert_eq!(svg.matches(">12 not finite<").count(), 2);
     assert!(!svg.contains("unmitigated model"));
@@ -246,9 +251,9 @@ fn a_front_of_any_kind_has_figures() {
         let mut short = front.clone();
         short.columns.iter_mut().for_each(|c| c.truncate(n));
         short.params.truncate(n);
-        assert_eq!(figures(&run, &short).len(), 2);
+        assert_eq!(all_of(&run, &short).len(), 2);
     }
-    assert_eq!(figures(&run, &FrontTable::default()).len(), 2);
+    assert_eq!(all_of(&run, &FrontTable::default()).len(), 2);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn a_loss_alone_gives_the_unmitigated_model() {
         let mut again = Run::read(&folder).unwrap();
         assert_eq!(again.to_files().unwrap(), run.to_files().unwrap());
         assert!(folder.join("report.html").is_file());
-        figures(&again.info, &again.front);
+        figures(&again.info, &again.front, None).unwrap();
         let columns = FrontColumns::of(&again.info, &again.front);
         for rule in [Rule::Knee, Rule::Regret, Rule::Id(ModelId::of_index(0))] {
             assert_eq!(select(&columns, &[], &rule).unwrap().model_id.index(), 0);

@@ -4,6 +4,7 @@
 //! interval includes 0 is called "no measurable change"; without intervals, the sentence has values
 //! only.
 
+use fairfront_core::in_target;
 use fairfront_data::Part;
 use serde::Serialize;
 
@@ -68,6 +69,8 @@ pub(super) struct Quantity {
     pub(super) label: String,
     /// Digits after the decimal point.
     digits: usize,
+    /// Whether it is in the unit of a target that is a number.
+    is_in_target: bool,
 }
 
 impl Quantity {
@@ -76,6 +79,7 @@ impl Quantity {
             column: format!("{}.accuracy", split.name()),
             label: "accuracy".into(),
             digits: 1,
+            is_in_target: false,
         }
     }
 
@@ -84,16 +88,22 @@ impl Quantity {
         let name = &meaning.performance;
         Self {
             column: format!("{}.{name}", split.name()),
-            label: name.to_uppercase(),
+            label: meaning
+                .measure(name)
+                .map_or_else(|| name.clone(), |m| m.label.clone()),
             digits: meaning.digits(),
+            is_in_target: true,
         }
     }
 
     /// The measure that an objective stands for, or the objective itself.
     pub(super) fn of(objective: &ObjectiveMeaning, meaning: &Meaning, split: Part) -> Self {
+        let unit = objective.measure.as_deref();
+        let unit = unit
+            .and_then(|measure| meaning.measure(measure))
+            .map(|m| m.unit);
         let (column, name, digits) = match &objective.measure {
             Some(measure) => {
-                let unit = meaning.measure(measure).map(|m| m.unit);
                 let digits = match unit {
                     Some(Unit::Difference) => 3,
                     Some(Unit::InTarget) => meaning.digits(),
@@ -118,6 +128,7 @@ impl Quantity {
             column,
             label: of.map_or_else(|| label.clone(), |of| format!("{label} ({of}")),
             digits,
+            is_in_target: unit == Some(Unit::InTarget),
         }
     }
 
@@ -143,11 +154,30 @@ impl Quantity {
     /// 0.
     fn digits_for(&self, nearest: f64) -> usize {
         let most = self.digits + 2;
-        let is_zero = |digits: &usize| is_zero(&fixed(nearest, *digits));
+        let is_zero = |digits: &usize| is_zero(&self.text(nearest, *digits));
         (self.digits..most).find(|d| !is_zero(d)).unwrap_or(most)
     }
 
-    /// The change of a fairness measure; less is better.
+    /// Formats a value; values without a unit are clamped so that sentences stay short.
+    fn text(&self, value: f64, digits: usize) -> String {
+        match self.is_in_target {
+            true => in_target(value, digits),
+            false => format!("{:.digits$}", value.clamp(-1e7, 1e7)),
+        }
+    }
+
+    /// Formats a value with its sign: `+0.9`, `-0.4`, `0.0`.
+    fn signed(&self, value: f64) -> String {
+        let text = self.text(value.abs(), self.digits);
+        let sign = match is_zero(&text) {
+            true => "",
+            false if value < 0.0 => "-",
+            false => "+",
+        };
+        format!("{sign}{text}")
+    }
+
+    /// The change of a measure; less is better.
     fn sentence(&self, change: &Change) -> String {
         let label = &self.label;
         let (Some(from), Some(to)) = (change.from, change.to) else {
@@ -155,7 +185,7 @@ impl Quantity {
         };
         if let Some((low, high)) = change.interval() {
             if low <= 0.0 && high >= 0.0 {
-                let (low, high) = (signed(low, self.digits), signed(high, self.digits));
+                let (low, high) = (self.signed(low), self.signed(high));
                 return format!("no measurable change in the {label} ({low} to {high})");
             }
             let (verb, least, most) = match high < 0.0 {
@@ -163,10 +193,10 @@ impl Quantity {
                 false => ("raises", low, high),
             };
             let digits = self.digits_for(least);
-            let [from, to, least, most] = [from, to, least, most].map(|v| fixed(v, digits));
+            let [from, to, least, most] = [from, to, least, most].map(|v| self.text(v, digits));
             return format!("{verb} the {label} from {from} to {to} (by {least} to {most})");
         }
-        let (was, is) = (fixed(from, self.digits), fixed(to, self.digits));
+        let (was, is) = (self.text(from, self.digits), self.text(to, self.digits));
         match was == is {
             true => format!("leaves the {label} at {is}"),
             false if to < from => format!("cuts the {label} from {was} to {is}"),
@@ -184,7 +214,7 @@ impl Quantity {
         if let Some((low, high)) = change.interval() {
             let (low, high) = (100.0 * low, 100.0 * high);
             if low <= 0.0 && high >= 0.0 {
-                let (low, high) = (signed(low, self.digits), signed(high, self.digits));
+                let (low, high) = (self.signed(low), self.signed(high));
                 return format!(
                     "no measurable change in accuracy ({low} to {high} percentage points)"
                 );
@@ -194,35 +224,19 @@ impl Quantity {
                 false => (low, high),
             };
             let digits = self.digits_for(least);
-            let [by, least, most] = [by.abs(), least, most].map(|v| fixed(v, digits));
+            let [by, least, most] = [by.abs(), least, most].map(|v| self.text(v, digits));
             return format!("{verb} {by} percentage points of accuracy ({least} to {most})");
         }
-        let amount = fixed(by.abs(), self.digits);
+        let amount = self.text(by.abs(), self.digits);
         match is_zero(&amount) {
-            true => format!("accuracy stays at {}%", fixed(100.0 * to, self.digits)),
+            true => format!("accuracy stays at {}%", self.text(100.0 * to, self.digits)),
             false => format!("{verb} {amount} percentage points of accuracy"),
         }
     }
 }
 
-/// Formats a value, clamped so that sentences stay short.
-fn fixed(value: f64, digits: usize) -> String {
-    format!("{:.digits$}", value.clamp(-1e7, 1e7))
-}
-
 fn is_zero(text: &str) -> bool {
     text.chars().all(|c| matches!(c, '0' | '.' | '-'))
-}
-
-/// Formats a value with its sign: `+0.9`, `-0.4`, `0.0`.
-fn signed(value: f64, digits: usize) -> String {
-    let text = fixed(value.abs(), digits);
-    let sign = match is_zero(&text) {
-        true => "",
-        false if value < 0.0 => "-",
-        false => "+",
-    };
-    format!("{sign}{text}")
 }
 
 /// The price of a model of a front.

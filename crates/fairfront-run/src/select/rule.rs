@@ -283,7 +283,7 @@ fn best(
         false => (1.0, "lowest"),
     };
     let value = |point: usize| column.values[point].map(|v| sign * v);
-    let (id, value) = first_least(points, value).ok_or_else(|| no_value(&[&column]))?;
+    let (id, value) = first_least(points, value).ok_or_else(|| no_value(front, &[&column]))?;
     let name = &column.name;
     Ok((id, format!("the {word} {name}, {}", readable(sign * value))))
 }
@@ -299,7 +299,7 @@ pub(super) fn at_knee(front: &FrontColumns, points: &[usize]) -> Result<(usize, 
     };
     let values: Vec<f64> = points.iter().flat_map(of_point).collect();
     let found = knee(Values::new(&values, columns.len().max(1))?);
-    let found = found.ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    let found = found.ok_or_else(|| no_value(front, &columns.iter().collect::<Vec<_>>()))?;
     Ok((points[found], format!("the knee in {}", names(&columns))))
 }
 
@@ -323,8 +323,8 @@ fn weighted(
             .map(|(c, (_, weight))| c[point].map(|v| weight * v))
             .sum()
     };
-    let (id, sum) =
-        first_least(points, sum).ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    let (id, sum) = first_least(points, sum)
+        .ok_or_else(|| no_value(front, &columns.iter().collect::<Vec<_>>()))?;
     let said = said.join(" + ");
     let why = format!(
         "the least weighted sum, {}: {said}, each from 0 to 1 over the front",
@@ -340,8 +340,8 @@ fn least_regret(front: &FrontColumns, points: &[usize]) -> Result<(usize, String
         let losses: Option<Vec<f64>> = scaled.iter().map(|c| c[point]).collect();
         Some(losses?.into_iter().fold(0.0, f64::max))
     };
-    let (id, worst) =
-        first_least(points, worst).ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    let (id, worst) = first_least(points, worst)
+        .ok_or_else(|| no_value(front, &columns.iter().collect::<Vec<_>>()))?;
     let why = format!(
         "the least worst-case regret, at most {} of the front's range in each of {}",
         readable(worst),
@@ -355,13 +355,14 @@ fn names(columns: &[Column]) -> String {
     names.join(", ")
 }
 
-fn no_value(columns: &[&Column]) -> Error {
+fn no_value(front: &FrontColumns, columns: &[&Column]) -> Error {
+    let other = format!("train.{}", front.meaning.performance);
     let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
     let others: Vec<&str> = Part::SHOWN.iter().map(|part| part.name()).collect();
     let (names, others) = (names.join(" and "), others.join(", "));
     Error::data(say![
         "no model to choose from has a defined {names} on these rows";
         "choose by another measure";
-        "choose by a measure on other rows, such as ", BEST.is("train.accuracy"), " ({others})"
+        "choose by a measure on other rows, such as ", BEST.is(other), " ({others})"
     ])
 }

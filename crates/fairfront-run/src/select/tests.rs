@@ -65,6 +65,9 @@ struct PeopleCase {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontCase {
+    #[serde(default)]
+    target: fairfront_core::Target,
+    performance: Option<String>,
     objectives: Vec<ObjectiveMeaning>,
     front_in: FrontIn,
     #[serde(default)]
@@ -76,6 +79,7 @@ struct FrontCase {
 #[derive(Deserialize)]
 struct CasesFile {
     measures: Ordered<MeasureMeaning>,
+    measures_of_numbers: Ordered<MeasureMeaning>,
     fronts: Ordered<FrontCase>,
     cases: Vec<Case>,
     openings: Vec<OpeningCase>,
@@ -96,10 +100,13 @@ fn cases() -> Cases {
         let columns = FrontColumns {
             objectives: front.objectives.iter().map(|o| o.name.clone()).collect(),
             meaning: Meaning {
-                target: fairfront_core::Target::Binary,
-                performance: "accuracy".into(),
+                measures: match front.target.is_binary() {
+                    true => file.measures.clone(),
+                    false => file.measures_of_numbers.clone(),
+                },
+                target: front.target,
+                performance: front.performance.unwrap_or_else(|| "accuracy".into()),
                 objectives: front.objectives,
-                measures: file.measures.clone(),
             },
             front_in: front.front_in,
             measures: front.measures,

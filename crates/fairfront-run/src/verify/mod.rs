@@ -24,6 +24,7 @@ use stored::{points_of, read_encoding, read_front, read_tallies};
 use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
+use crate::distribution::of_target;
 use crate::families::{Learning, learning_rows, overlays};
 use crate::fit::{ProofInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{info_as_found, parameter_names, rows_by_split};
@@ -158,6 +159,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
                 of_points = found.compare(front, &info, &names, &encoded);
                 of_points.push(found.front(&problem, &encoded, &info, &front.families)?);
                 facts.intervals = found.weighed.info.clone();
+                facts.target_shares = of_target(&encoded, &found.splits)?;
                 let recomputed = serde_json::to_value(&found.weighed.evidence).unwrap_or_default();
                 let (mut check, stored) = tallies;
                 if let Some(stored) = stored {
@@ -204,6 +206,8 @@ struct Facts {
     penalty: Option<PenaltyInfo>,
     proof: ProofInfo,
     intervals: IntervalInfo,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_shares: Option<Ordered<Option<Vec<f64>>>>,
 }
 
 impl Facts {
@@ -219,6 +223,7 @@ impl Facts {
             penalty: info.penalty.clone(),
             proof: info.proof.clone(),
             intervals: info.intervals.clone(),
+            target_shares: info.target_shares.clone(),
         }
     }
 

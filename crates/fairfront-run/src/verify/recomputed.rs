@@ -19,7 +19,7 @@ use crate::{Error, Family, FrontTable, LeftOut, RunInfo};
 /// Recomputed values of a run's models.
 pub(super) struct Recomputed {
     points: Points,
-    splits: Vec<SplitValues>,
+    pub(super) splits: Vec<SplitValues>,
     pub(super) weighed: Weighed,
     calibrations: Vec<Calibration>,
     pub(super) proofs: Result<Vec<Proof>, String>,
@@ -252,6 +252,9 @@ fn family_of(column: &str) -> (String, f64) {
     }
     if column.starts_with("calibration.") || column.starts_with("reliability.") {
         return ("calibration".into(), TOLERANCE);
+    }
+    if column.starts_with("distribution.") {
+        return ("distributions".into(), TOLERANCE);
     }
     let (split, name) = match column.split_once('.') {
         Some(("objective", _)) | None => ("train", column),
