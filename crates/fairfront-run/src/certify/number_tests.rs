@@ -17,6 +17,8 @@ fn salaries(rows: usize, stream: u64) -> String {
     for _ in 0..rows {
         let man = random.chance(0.5);
         let years = 10.0 + 4.0 * random.normal() + if man { 2.0 } else { 0.0 };
+        // Also weights.
+        let years = years.max(0.5);
         let club = random.chance(if man { 0.8 } else { 0.3 });
         let salary = 30.0 + 1.5 * years + if man { 4.0 } else { 0.0 } + 5.0 * random.normal();
         let sex = if man { "m" } else { "f" };
@@ -139,7 +141,9 @@ fn weighted_rows_have_only_approximate_tests() {
 fn requirements_on_rates_of_numbers_are_rejected() {
     let rates = demand("demographic_parity_difference(sex) <= 0.1", false);
     let error = Plan::new(&RUN, &rates).err().expect("an error").to_string();
-    assert!(error.contains("means of predictions"), "{error}");
+    let expected = "the run has no measure or objective \"demographic_parity_difference\"";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("\"mean_difference\""), "{error}");
 }
 
 /// A model whose true difference is at the limit is certified in about 5% of samples.
