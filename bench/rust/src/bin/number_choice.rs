@@ -2,7 +2,7 @@
 //! them, and its models are certified.
 //!
 //! `number_choice TABLE ROWS DRAWS SEED REQUIREMENT…` prints one JSON line per draw: the encoding, the
-//! parameters of all models, and the ids of the certified models of each requirement by each test. bench/number_choice.py
+//! parameters of all models, and the ids of the certified models of each requirement by each test. `bench/number_choice.py`
 //! computes from the whole table which of them keep the limit.
 
 use std::fmt::Write as _;
