@@ -128,6 +128,6 @@ pub use special::{
     normal_quantile, student_cdf, wilson,
 };
 pub use stop::StopSignal;
-pub use target::{MOST_THRESHOLDS, Target, Unit};
+pub use target::{Classes, MOST_CLASSES, MOST_THRESHOLDS, Target, Unit};
 pub use text::{counted, grouped, hex, in_target, readable};
 pub use threshold::better_thresholds;

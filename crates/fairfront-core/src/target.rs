@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The largest number of thresholds of a [`Unit`].
 pub const MOST_THRESHOLDS: usize = 32;
 
+/// The largest number of [`Classes`].
+pub const MOST_CLASSES: usize = 100;
+
 /// The kind of a target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -12,6 +15,9 @@ pub enum Target {
     /// One of two labels, +1 and −1; a score of at least 0 selects a row.
     #[default]
     Binary,
+    /// One of more than two classes. Labels are positions of classes, and a row has one score per class; the
+    /// decision is the class of the highest score.
+    Classes(Classes),
     /// A number. Labels are standardized, and a score is a prediction in the same unit.
     Number(Box<Unit>),
 }
@@ -22,12 +28,61 @@ impl Target {
         matches!(self, Self::Binary)
     }
 
+    /// Whether models decide, rather than predict a number.
+    pub fn decides(&self) -> bool {
+        !matches!(self, Self::Number(_))
+    }
+
     /// The unit of a number.
     pub fn unit(&self) -> Option<&Unit> {
         match self {
-            Self::Binary => None,
+            Self::Binary | Self::Classes(_) => None,
             Self::Number(unit) => Some(unit),
         }
+    }
+
+    /// The classes, if there are more than two.
+    pub fn classes(&self) -> Option<&Classes> {
+        match self {
+            Self::Classes(classes) => Some(classes),
+            Self::Binary | Self::Number(_) => None,
+        }
+    }
+
+    /// Number of different labels by which rows are counted: classes, or positive and negative.
+    pub fn n_labels(&self) -> usize {
+        self.classes().map_or(2, Classes::len)
+    }
+}
+
+/// The classes of a target, more than two.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Classes {
+    /// Their names. The label of a row is the position of its class.
+    pub names: Vec<String>,
+    /// Whether their order has a meaning, from the lowest to the highest. Decisions are then compared
+    /// cumulatively: by the share of rows whose decision is above a class.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ordered: bool,
+}
+
+impl Classes {
+    /// Number of classes.
+    #[expect(clippy::len_without_is_empty, reason = "there are always classes")]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The position of a class.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|own| own == name)
+    }
+
+    /// Whether all fields are usable, as in data that this program wrote.
+    pub fn is_sound(&self) -> bool {
+        let mut names: Vec<&String> = self.names.iter().collect();
+        names.sort_unstable();
+        (3..=MOST_CLASSES).contains(&names.len()) && names.windows(2).all(|pair| pair[0] < pair[1])
     }
 }
 

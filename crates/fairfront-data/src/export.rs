@@ -114,7 +114,7 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
         }
         let label = match schema.target {
             Target::Binary => u8::from(block.labels()[row] > 0.0).to_string(),
-            Target::Number(_) => prepared.labels[position].to_string(),
+            Target::Classes(_) | Target::Number(_) => prepared.labels[position].to_string(),
         };
         let weight = block.weights()[row].to_string();
         for field in [label.as_str(), weight.as_str(), part.name()] {

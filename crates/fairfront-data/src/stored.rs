@@ -53,7 +53,7 @@ impl Labels {
     fn of(target: &Target) -> Self {
         match target {
             Target::Binary => Self::Binary(Vec::new()),
-            Target::Number(_) => Self::Numbers(Vec::new()),
+            Target::Classes(_) | Target::Number(_) => Self::Numbers(Vec::new()),
         }
     }
 

@@ -27,6 +27,7 @@ impl Folds {
         let schema = rows.schema();
         let of_label = |label: f64| match &schema.target {
             Target::Binary => u64::from(label > 0.0),
+            Target::Classes(_) => label as u64,
             Target::Number(unit) => {
                 let below = unit.thresholds.partition_point(|t| *t < label);
                 (below * LABEL_STRATA / (unit.thresholds.len() + 1)) as u64

@@ -117,7 +117,7 @@ impl Meaning {
         let first = objectives.first().map(|first| first.name.as_str());
         Self {
             performance: match (&schema.target, first) {
-                (Target::Binary, _) => accuracy(),
+                (Target::Binary | Target::Classes(_), _) => accuracy(),
                 (Target::Number(_), Some("squared_error") | None) => "rmse".into(),
                 // Smooth absolute errors and quantile losses.
                 (Target::Number(_), Some(_)) => "mae".into(),
@@ -545,7 +545,7 @@ pub(crate) fn label(kind: &str) -> String {
 pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let rows = match target {
-        Target::Binary => MEASURES.iter(),
+        Target::Binary | Target::Classes(_) => MEASURES.iter(),
         Target::Number(_) => MEASURES_OF_NUMBERS.iter(),
     };
     let rows = rows.map(

@@ -46,7 +46,7 @@ const OF_NUMBERS: [&str; 9] = [
 /// The names of the objectives for a target.
 fn names_for(target: &Target) -> &'static [&'static str] {
     match target {
-        Target::Binary => &NAMES,
+        Target::Binary | Target::Classes(_) => &NAMES,
         Target::Number(_) => &OF_NUMBERS,
     }
 }
@@ -132,7 +132,7 @@ fn objective_for(
     target: &Target,
 ) -> Option<String> {
     let measures = match target {
-        Target::Binary => &MEASURES[..],
+        Target::Binary | Target::Classes(_) => &MEASURES[..],
         Target::Number(_) => &MEASURES_OF_NUMBERS[..],
     };
     let (_, objective) = measures.iter().find(|(measure, _)| *measure == name)?;
@@ -187,7 +187,7 @@ pub(crate) fn parse_with_penalty(
         }
         if NAMES.contains(&name) || OF_NUMBERS.contains(&name) {
             let (other, own) = match target {
-                Target::Binary => ("numbers", "binary"),
+                Target::Binary | Target::Classes(_) => ("numbers", "binary"),
                 Target::Number(_) => ("binary targets", "a number"),
             };
             return Err(settings.wrong(&format!(
@@ -210,7 +210,9 @@ pub(crate) fn parse_with_penalty(
         _ => {
             let index = position(&settings, name, &call.attribute, attributes)?;
             match target {
-                Target::Binary => compared(name, &mut settings, index, &attributes[index])?,
+                Target::Binary | Target::Classes(_) => {
+                    compared(name, &mut settings, index, &attributes[index])?
+                }
                 Target::Number(_) => {
                     compared_numbers(name, &mut settings, index, &attributes[index])?
                 }

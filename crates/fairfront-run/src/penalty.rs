@@ -302,7 +302,7 @@ pub(crate) fn weight_of(rows: &Dataset) -> Result<f64, Error> {
 /// error of a number.
 pub(crate) fn convex_loss(target: &Target, lambda: f64) -> Arc<dyn Objective> {
     match target {
-        Target::Binary => Arc::new(LogLoss { lambda }),
+        Target::Binary | Target::Classes(_) => Arc::new(LogLoss { lambda }),
         Target::Number(_) => Arc::new(ResidualLoss {
             of: Residual::Squared,
             lambda,

@@ -217,7 +217,7 @@ fn check(
     {
         let first = first.name();
         let loss = match train.schema().target {
-            Target::Binary => "error_rate",
+            Target::Binary | Target::Classes(_) => "error_rate",
             Target::Number(_) => "squared_error",
         };
         return Err(Error::usage(say![
@@ -230,7 +230,7 @@ fn check(
         message.push_remedy(match train.schema().attributes.first() {
             Some(attribute) => {
                 let kind = match train.schema().target {
-                    Target::Binary => "demographic_parity",
+                    Target::Binary | Target::Classes(_) => "demographic_parity",
                     Target::Number(_) => "mean_difference",
                 };
                 let objective = format!("{kind}({})", attribute.name);
