@@ -57,8 +57,12 @@ impl Attribute {
             all,
             positives,
             negatives,
+            classes,
         } = &self.small;
-        let is_small = move |g: &u32| [all, positives, negatives].iter().any(|s| s.contains(g));
+        let is_small = move |g: &u32| {
+            let sets = [all, positives, negatives].into_iter().chain(classes);
+            sets.into_iter().any(|small| small.contains(g))
+        };
         let groups = (0..).zip(&self.groups);
         groups
             .filter(move |(g, _)| is_small(g))

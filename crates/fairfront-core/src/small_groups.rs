@@ -12,6 +12,10 @@ pub struct SmallGroups {
     pub positives: Vec<u32>,
     /// Groups that are too small if rows labeled negative count, as in false positive rates.
     pub negatives: Vec<u32>,
+    /// For each class, groups that are too small if rows of this class count. Empty unless there are more
+    /// than two classes and one of them has such groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Vec<u32>>,
 }
 
 impl SmallGroups {
@@ -22,28 +26,45 @@ impl SmallGroups {
     pub fn new(least: usize, counts: &[[usize; 2]]) -> Self {
         let of = |count: fn(&[usize; 2]) -> usize| -> Vec<u32> {
             let counts: Vec<usize> = counts.iter().map(count).collect();
-            let mut large: Vec<usize> = (0..counts.len()).filter(|g| counts[*g] >= least).collect();
-            if large.len() < 2 {
-                large = (0..counts.len()).filter(|g| counts[*g] > 0).collect();
-                large.sort_by_key(|g| std::cmp::Reverse(counts[*g]));
-                large.truncate(2);
-            }
-            if large.len() < 2 {
-                return Vec::new();
-            }
-            let small = (0..counts.len()).filter(|g| !large.contains(g));
-            small.map(|g| g as u32).collect()
+            small(least, &counts)
         };
         Self {
             all: of(|[negatives, positives]| negatives + positives),
             positives: of(|[_, positives]| *positives),
             negatives: of(|[negatives, _]| *negatives),
+            classes: Vec::new(),
+        }
+    }
+
+    /// Groups with fewer than `least` rows, from counts of training rows per group and class. All groups have
+    /// counts of the same classes.
+    ///
+    /// At least two groups are compared, as in [`SmallGroups::new`].
+    pub fn of_classes(least: usize, counts: &[Vec<usize>]) -> Self {
+        let n_classes = counts.first().map_or(0, Vec::len);
+        let all: Vec<usize> = counts.iter().map(|counts| counts.iter().sum()).collect();
+        let of_class = |class: usize| {
+            let counts: Vec<usize> = counts.iter().map(|counts| counts[class]).collect();
+            small(least, &counts)
+        };
+        // Lists without any groups are not stored, so that sets are equal after they are read again.
+        let mut classes: Vec<Vec<u32>> = (0..n_classes).map(of_class).collect();
+        if classes.iter().all(Vec::is_empty) {
+            classes.clear();
+        }
+        Self {
+            all: small(least, &all),
+            classes,
+            ..Self::default()
         }
     }
 
     /// Whether all groups are compared everywhere.
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty() && self.positives.is_empty() && self.negatives.is_empty()
+        self.all.is_empty()
+            && self.positives.is_empty()
+            && self.negatives.is_empty()
+            && self.classes.iter().all(Vec::is_empty)
     }
 
     /// Groups that are left out if only rows with this label count; without a label, all rows
@@ -51,10 +72,26 @@ impl SmallGroups {
     pub fn with_label(&self, label: Option<f64>) -> &[u32] {
         match label {
             None => &self.all,
+            Some(label) if !self.classes.is_empty() => &self.classes[label as usize],
             Some(label) if label > 0.0 => &self.positives,
             Some(_) => &self.negatives,
         }
     }
+}
+
+/// Groups with fewer than `least` rows, without the two largest.
+fn small(least: usize, counts: &[usize]) -> Vec<u32> {
+    let mut large: Vec<usize> = (0..counts.len()).filter(|g| counts[*g] >= least).collect();
+    if large.len() < 2 {
+        large = (0..counts.len()).filter(|g| counts[*g] > 0).collect();
+        large.sort_by_key(|g| std::cmp::Reverse(counts[*g]));
+        large.truncate(2);
+    }
+    if large.len() < 2 {
+        return Vec::new();
+    }
+    let small = (0..counts.len()).filter(|g| !large.contains(g));
+    small.map(|g| g as u32).collect()
 }
 
 #[cfg(test)]
@@ -85,5 +122,24 @@ mod tests {
     fn equally_small_groups_keep_their_order() {
         let small = SmallGroups::new(30, &[[1, 1], [1, 1], [1, 1]]);
         assert_eq!(small.all, [2]);
+    }
+
+    #[test]
+    fn classes_count_separately() {
+        let counts = [
+            vec![40, 40, 9],
+            vec![2, 31, 31],
+            vec![50, 29, 40],
+            vec![1, 2, 3],
+        ];
+        let small = SmallGroups::of_classes(30, &counts);
+        assert_eq!(small.all, [3]);
+        assert_eq!(small.classes, [vec![1, 3], vec![2, 3], vec![0, 3]]);
+        assert!(small.positives.is_empty() && small.negatives.is_empty());
+        assert_eq!(small.with_label(Some(2.0)), [0, 3]);
+        assert_eq!(small.with_label(None), [3]);
+        assert!(!small.is_empty());
+        let none = SmallGroups::of_classes(0, &counts);
+        assert!(none.is_empty() && none.with_label(Some(1.0)).is_empty());
     }
 }

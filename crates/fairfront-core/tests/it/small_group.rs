@@ -45,7 +45,7 @@ proptest! {
     #[test]
     fn small_groups_count_as_unknown(seed: u64, n in 40_usize..600, n_groups in 3_usize..6, weighted: bool) {
         let rows = rows(seed, n, n_groups, weighted);
-        let small = SmallGroups { all: vec![1], positives: vec![1], negatives: vec![1] };
+        let small = SmallGroups { all: vec![1], positives: vec![1], negatives: vec![1], classes: vec![] };
         let (data, attribute) = marked(&rows, n_groups, &small);
         let without: Vec<Row> = rows
             .iter()
@@ -98,6 +98,7 @@ fn each_rate_has_its_own_groups() {
         all: vec![],
         positives: vec![0],
         negatives: vec![2],
+        classes: vec![],
     };
     let (data, _) = marked(&rows, 3, &small);
     let points = points(5, 3, 0.7);
