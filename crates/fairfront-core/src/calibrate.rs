@@ -233,7 +233,7 @@ impl Sample {
             return Ok(None);
         }
         let counts = Counts::of(rows, None)?;
-        let [negative, positive] = counts.weights.first().copied().unwrap_or_default();
+        let [negative, positive] = [-1.0, 1.0].map(|y| counts.weight_of_label(0, Some(y)));
         let weight = negative + positive;
         let scale = (n_negative + n_positive) / weight;
         if !scale.is_finite() || scale <= 0.0 {

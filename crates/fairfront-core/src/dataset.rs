@@ -194,7 +194,7 @@ impl RowBlock {
     /// - `numeric`: n × numeric features, row by row, finite.
     /// - `codes`: n × categorical columns, row by row; each is the index of the category's feature
     ///   among all features, or [`Schema::null_feature`].
-    /// - `labels`: n labels; −1 or +1 for a binary target, standardized numbers otherwise.
+    /// - `labels`: n labels; −1 or +1 for a binary target, positions of classes, or standardized numbers.
     /// - `groups`: for each attribute n group codes, or [`UNKNOWN_GROUP`].
     /// - `weights`: n weights, finite and not negative.
     pub fn new(
@@ -261,6 +261,17 @@ impl RowBlock {
         let (labels, groups, weights) = (&self.labels, &self.groups, &self.weights);
         finite("a numeric feature", numeric, self.n_numeric)?;
         finite("the label", labels, 1)?;
+        if let Some(classes) = schema.target.classes() {
+            let is_class = |y: &f64| (0..classes.len()).any(|class| class as f64 == *y);
+            if let Some(row) = labels.iter().position(|y| !is_class(y)) {
+                return Err(Error::Value {
+                    what: "the label",
+                    row,
+                    value: labels[row],
+                    rule: "the position of a class",
+                });
+            }
+        }
         if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
             return Err(Error::Value {
                 what: "the weight",
@@ -328,7 +339,7 @@ impl RowBlock {
         }
     }
 
-    /// Labels: −1 or +1 for a binary target, standardized numbers otherwise.
+    /// Labels: −1 or +1 for a binary target, positions of classes, or standardized numbers.
     pub fn labels(&self) -> &[f64] {
         &self.labels
     }

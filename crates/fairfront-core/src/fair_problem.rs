@@ -50,13 +50,15 @@ struct Weights {
     total: f64,
     /// Their shares by label and group; empty for the caller's own statistics.
     shares: Vec<f64>,
+    n_labels: usize,
 }
 
 impl Weights {
-    fn new(statistics: &Statistics<'_>, weights: &[f64]) -> Self {
+    fn new(statistics: &Statistics<'_>, weights: &[f64], n_labels: usize) -> Self {
         let total = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         Self {
             total,
+            n_labels,
             shares: match statistics {
                 Statistics::Own(_) => Vec::new(),
                 Statistics::ByCell { .. } => weights.iter().map(|w| w / total).collect(),
@@ -69,6 +71,7 @@ impl Weights {
         let factor = self.total / total;
         Self {
             total,
+            n_labels: self.n_labels,
             shares: self.shares.iter().map(|share| share * factor).collect(),
         }
     }
@@ -161,13 +164,8 @@ impl FairProblem {
             };
             let counts = Counts::of(rows, Some(attribute))?;
             let attribute = &rows.schema().attributes[attribute];
-            let has_weight = |group: usize, label: Option<f64>| {
-                let [negative, positive] = counts.weights[group];
-                match label {
-                    None => negative + positive > 0.0,
-                    Some(label) => (if label > 0.0 { positive } else { negative }) > 0.0,
-                }
-            };
+            let has_weight =
+                |group: usize, label: Option<f64>| counts.weight_of_label(group, label) > 0.0;
             let compared = |label: Option<f64>| {
                 let small = attribute.small.with_label(label);
                 let groups = (0..attribute.groups.len() as u32).filter(|g| !small.contains(g));
@@ -194,6 +192,10 @@ impl FairProblem {
             wanted,
             over: Over::All,
         }
+    }
+
+    fn weights(&self, statistics: &Statistics<'_>, weights: &[f64]) -> Weights {
+        Weights::new(statistics, weights, self.engine.schema().target.n_labels())
     }
 
     fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
@@ -234,7 +236,7 @@ impl FairProblem {
                 };
                 let mut found = self.engine.sum(&pass)?;
                 let gradients = found.split_off(statistics.n_weights(self.engine.schema()));
-                (Weights::new(statistics, &found), vec![0.0; k], gradients)
+                (self.weights(statistics, &found), vec![0.0; k], gradients)
             }
             Statistics::Own(_) => {
                 let zero = Points::from_vec(n, vec![0.0; n]);
@@ -284,7 +286,7 @@ impl FairProblem {
         let weights = statistics.iter().map(|s| {
             let own = &rest[at..at + s.n_weights(schema)];
             at += own.len();
-            Weights::new(s, own)
+            self.weights(s, own)
         });
         Ok(Sums {
             weights: weights.collect(),
@@ -383,6 +385,7 @@ impl Prepared {
         let means = Means {
             values: means,
             shares: &weights.shares,
+            n_labels: weights.n_labels,
         };
         self.objective.outer(&means, slope)
     }
@@ -422,7 +425,7 @@ impl Prepared {
         let k = match self.objective.statistics() {
             Statistics::Own(own) => own.n_means(),
             Statistics::ByCell { cells, .. } => {
-                cells.labels.wanted().len() * self.weights.shares.len() / 2
+                cells.labels.len() * self.weights.shares.len() / self.weights.n_labels
             }
         };
         let mut slope = vec![0.0; k];

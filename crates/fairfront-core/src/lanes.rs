@@ -99,6 +99,8 @@ pub(crate) trait Real:
     fn exp_minus(self) -> Self;
     /// ln(1 + e) for 0 ≤ e ≤ 1, to about two units in the last place.
     fn log_one_plus(self) -> Self;
+    /// ln(x) for x ≥ 1, to about two units in the last place.
+    fn log_from_one(self) -> Self;
 }
 
 impl Real for f64 {
@@ -179,6 +181,16 @@ impl Real for f64 {
         p = p * t + 1.0;
         2.0 * s * p
     }
+
+    #[inline(always)]
+    fn log_from_one(self) -> Self {
+        // x = 2^k m with 1 ≤ m < 2. The biased exponent becomes a number as the low bits of 2⁵² + it.
+        const SHIFT: f64 = 4_503_599_627_370_496.0;
+        let bits = self.to_bits();
+        let k = f64::from_bits((bits >> 52) | SHIFT.to_bits()) - (SHIFT + 1023.0);
+        let m = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+        k * std::f64::consts::LN_2 + (m - 1.0).log_one_plus()
+    }
 }
 
 impl Real for f32 {
@@ -243,6 +255,15 @@ impl Real for f32 {
         p = p * t + 1.0 / 3.0;
         p = p * t + 1.0;
         2.0 * s * p
+    }
+
+    #[inline(always)]
+    fn log_from_one(self) -> Self {
+        // As in double precision.
+        let bits = self.to_bits();
+        let k = ((bits >> 23) as i32 - 127) as f32;
+        let m = f32::from_bits((bits & ((1 << 23) - 1)) | (127 << 23));
+        k * std::f32::consts::LN_2 + (m - 1.0).log_one_plus()
     }
 }
 

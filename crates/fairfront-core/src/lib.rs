@@ -66,6 +66,7 @@ mod lanes;
 mod measure;
 mod message;
 pub mod meter;
+mod multinomial;
 mod network;
 mod number_change;
 mod number_tally;
@@ -101,18 +102,21 @@ pub use exact::ExactSum;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{
-    Confusion, Costs, Measure, Measures, NumberMeasures, NumberSums, measure, target_shares,
+    ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures, NumberMeasures,
+    NumberSums, measure, target_shares,
 };
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
 };
+pub use multinomial::Multinomial;
 pub use network::{MOST_HIDDEN, Network};
 pub use number_change::NumberChanges;
 pub use number_tally::{CappedMean, Mean, NumberTallies, Quantity};
 pub use objective::{
-    Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss,
-    MeanDifference, Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity,
-    Residual, ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
+    Center, ClassError, ClassLoss, ClassOutput, ClassParity, ClassRate, Condition, Covariance,
+    Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss, MeanDifference, Means, Moment,
+    MutualInformation, Objective, OfRoots, Output, RateParity, Residual, ResidualLoss, Risk, Root,
+    SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};

@@ -1,10 +1,12 @@
+mod class;
 mod number;
 
 use std::borrow::Cow;
 
+pub use self::class::{ClassCounts, ClassMeasures, MOST_PAIRS};
 pub use self::number::{NumberMeasures, NumberSums, target_shares};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
-use crate::objective::{Distance, Output};
+use crate::objective::{ClassRate, Distance, Output};
 use crate::predictor::Predictor;
 use crate::probability::Probabilities;
 use crate::{Attribute, Error, Points, Schema, SmallGroups};
@@ -104,6 +106,8 @@ pub struct Measures {
     /// Measures of predicted numbers, if the target is a number. Decisions do not exist then, and all
     /// counts of decisions are 0.
     pub numbers: Option<NumberMeasures>,
+    /// Counts of decisions, if there are more than two classes. All counts of binary decisions are 0 then.
+    pub classes: Option<ClassMeasures>,
 }
 
 /// The costs of wrong decisions in an error rate.
@@ -191,6 +195,15 @@ pub enum Measure {
         /// Position of the attribute in the schema.
         attribute: usize,
     },
+    /// Largest minus smallest rate over groups, for one of more than two classes.
+    OfClass {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+        /// The rates.
+        rate: ClassRate,
+        /// The class of the decisions, or of the rows.
+        class: usize,
+    },
     /// The root mean squared error of predicted numbers.
     Rmse,
     /// The mean absolute error of predicted numbers.
@@ -239,6 +252,20 @@ impl Measure {
             Self::FalsePositiveRate { attribute } => ("false_positive_rate_difference", attribute),
             Self::EqualizedOdds { attribute } => ("equalized_odds_difference", attribute),
             Self::MutualInformation { attribute } => ("mutual_information", attribute),
+            Self::OfClass {
+                attribute,
+                rate,
+                class,
+            } => {
+                let kind = match rate {
+                    ClassRate::Decided => "demographic_parity_difference",
+                    ClassRate::Right => "equal_opportunity_difference",
+                    ClassRate::DecidedOfClass => "equalized_odds_difference",
+                };
+                let classes = schema.target.classes();
+                let name = classes.map_or("", |classes| classes.names[class].as_str());
+                return format!("{kind}[{name}]({})", schema.attributes[attribute].name);
+            }
             Self::Rmse => return "rmse".into(),
             Self::Mae => return "mae".into(),
             Self::MeanDifference { attribute } => ("mean_difference", attribute),
@@ -270,7 +297,7 @@ impl Measure {
     /// Its value; `None` if it is undefined on the rows.
     pub fn of(self, measures: &Measures) -> Option<f64> {
         match self {
-            Self::ErrorRate(Costs::EQUAL) => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::ErrorRate(Costs::EQUAL) => measures.accuracy().map(|a| 1.0 - a),
             Self::ErrorRate(costs) => measures.overall.cost(costs),
             Self::LogLoss => measures.log_loss,
             Self::DemographicParity { attribute } => {
@@ -284,6 +311,11 @@ impl Measure {
             }
             Self::EqualizedOdds { attribute } => measures.equalized_odds_difference(attribute),
             Self::MutualInformation { attribute } => measures.mutual_information(attribute),
+            Self::OfClass {
+                attribute,
+                rate,
+                class,
+            } => measures.difference_of_class(attribute, rate, class),
             Self::Rmse => {
                 let numbers = measures.numbers.as_ref()?;
                 numbers.rmse(&numbers.overall)
@@ -349,6 +381,21 @@ impl Measures {
             small: attributes.iter().map(|a| a.small.clone()).collect(),
             probabilities: None,
             numbers: None,
+            classes: None,
+        }
+    }
+
+    /// The weight of all rows, unless the target is a number.
+    fn weight(&self) -> f64 {
+        let classes = self.classes.as_ref();
+        classes.map_or_else(|| self.overall.count(), |of| of.overall.weight())
+    }
+
+    /// Share of right decisions; `None` without rows.
+    pub fn accuracy(&self) -> Option<f64> {
+        match &self.classes {
+            Some(classes) => classes.overall.accuracy(),
+            None => self.overall.accuracy(),
         }
     }
 
@@ -388,17 +435,26 @@ impl Measures {
 
     /// Largest minus smallest selection rate over the groups.
     pub fn demographic_parity_difference(&self, attribute: usize) -> Option<f64> {
+        if self.classes.is_some() {
+            return self.largest_of_classes(attribute, ClassRate::Decided);
+        }
         self.difference(attribute, None, Confusion::selection_rate)
     }
 
     /// Smallest over largest selection rate; `None` if no row is selected.
     pub fn demographic_parity_ratio(&self, attribute: usize) -> Option<f64> {
+        if self.classes.is_some() {
+            return self.smallest_ratio_of_classes(attribute);
+        }
         let (high, low) = self.extremes(attribute, None, Confusion::selection_rate)?;
         share(low, high)
     }
 
     /// Largest minus smallest false negative rate (equivalently, true positive rate).
     pub fn equal_opportunity_difference(&self, attribute: usize) -> Option<f64> {
+        if self.classes.is_some() {
+            return self.largest_of_classes(attribute, ClassRate::Right);
+        }
         self.difference(attribute, Some(1.0), Confusion::false_negative_rate)
     }
 
@@ -409,6 +465,9 @@ impl Measures {
 
     /// The larger of the two differences above.
     pub fn equalized_odds_difference(&self, attribute: usize) -> Option<f64> {
+        if self.classes.is_some() {
+            return self.largest_of_classes(attribute, ClassRate::DecidedOfClass);
+        }
         let opportunity = self.equal_opportunity_difference(attribute)?;
         Some(opportunity.max(self.false_positive_rate_difference(attribute)?))
     }
@@ -426,7 +485,7 @@ impl Measures {
     /// The measures of two sets of rows together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
-        let (a, b) = (self.overall.count(), other.overall.count());
+        let (a, b) = (self.weight(), other.weight());
         let groups = self.groups.iter().zip(&other.groups);
         let add = |(own, others): (&Vec<Confusion>, &Vec<Confusion>)| {
             own.iter().zip(others).map(|(x, y)| x.with(y)).collect()
@@ -445,6 +504,10 @@ impl Measures {
                 (Some(own), Some(other)) => Some(own.with(other)),
                 (own, other) => own.clone().or_else(|| other.clone()),
             },
+            classes: match (&self.classes, &other.classes) {
+                (Some(own), Some(other)) => Some(own.with(other)),
+                (own, other) => own.clone().or_else(|| other.clone()),
+            },
         }
     }
 
@@ -452,6 +515,9 @@ impl Measures {
     pub fn names(schema: &Schema) -> Vec<String> {
         if schema.target.unit().is_some() {
             return Self::number_names(schema);
+        }
+        if let Some(classes) = schema.target.classes() {
+            return Self::class_names(schema, classes);
         }
         let overall = [
             "accuracy",
@@ -502,6 +568,9 @@ impl Measures {
     pub fn values(&self) -> Vec<Option<f64>> {
         if let Some(numbers) = &self.numbers {
             return self.number_values(numbers);
+        }
+        if let Some(classes) = &self.classes {
+            return self.class_values(classes);
         }
         let probabilities = self.probabilities.as_ref();
         let quality = probabilities.map(|p| p.overall).unwrap_or_default();
@@ -558,6 +627,9 @@ pub fn measure(
     if schema.target.unit().is_some() {
         return number::measure_numbers(predictor, rows, points);
     }
+    if schema.target.classes().is_some() {
+        return class::measure_classes(predictor, rows, points);
+    }
     let attributes = schema.attributes.len();
     let decisions = |attribute: Option<usize>| Statistics::ByCell {
         output: Output::Step,
@@ -611,6 +683,7 @@ pub fn measure(
             small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
             probabilities: None,
             numbers: None,
+            classes: None,
         }
     };
     Ok(sums.chunks_exact(per_point).map(of_point).collect())

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::add_numeric;
+use crate::engine::add_inputs;
 use crate::lanes::{Lanes, Real, ZERO, tanh, vectorized};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Purpose, Schema, Stream};
@@ -387,34 +387,19 @@ vectorized! {
         let mut inner = [[T::ZERO; W]; TILE_ROWS];
         for (unit, of_unit) in activations.chunks_exact(TILE_ROWS).enumerate() {
             let v = params[layout.output(unit)];
-            let (mut of_v, mut of_bias) = ([T::ZERO; W], [T::ZERO; W]);
+            let mut of_v = [T::ZERO; W];
             for ((slope, activation), inner) in slopes.iter().zip(of_unit).zip(&mut inner) {
                 for p in 0..W {
                     of_v[p] += slope[p] * activation[p];
                     inner[p] = slope[p] * v[p] * (T::ONE - activation[p] * activation[p]);
-                    of_bias[p] += inner[p];
                 }
             }
             for p in 0..W {
                 gradients[layout.output(unit)][p] += of_v[p];
-                gradients[layout.bias(unit)][p] += of_bias[p];
             }
-            add_inputs(rows, &inner[..slopes.len()], &mut gradients[layout.weights(unit)]);
-        }
-    }
-}
-
-/// Adds Σ slope · z over the rows.
-#[inline(always)]
-fn add_inputs<const W: usize, T: Real>(rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]) {
-    add_numeric(rows, slopes, gradients);
-    for (r, slope) in slopes.iter().enumerate() {
-        for code in rows.codes(r) {
-            if let Some(gradient) = gradients.get_mut(*code as usize) {
-                for p in 0..W {
-                    gradient[p] += slope[p];
-                }
-            }
+            let (weights, biases) = gradients.split_at_mut(layout.output(0));
+            let bias = &mut biases[layout.bias(unit) - layout.output(0)];
+            add_inputs(rows, &inner[..slopes.len()], &mut weights[layout.weights(unit)], bias);
         }
     }
 }

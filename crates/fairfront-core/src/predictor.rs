@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine;
 use crate::fair_problem::side_by_side;
 use crate::lanes::{Lanes, ZERO};
-use crate::{Error, Network, RowBlock, RowSource, Schema};
+use crate::{Error, Multinomial, Network, RowBlock, RowSource, Schema};
 
 /// Some rows of a block: the tile that kernels process.
 #[derive(Debug, Clone)]
@@ -80,6 +80,10 @@ impl<'a> Rows<'a> {
 pub trait Predictor: Send + Sync {
     /// Number of parameters for rows of this schema.
     fn n_params(&self, schema: &Schema) -> usize;
+    /// Number of scores per row: 1, or the number of classes.
+    fn n_scores(&self) -> usize {
+        1
+    }
     /// The parameters to which the penalty applies.
     fn penalized(&self, schema: &Schema) -> Range<usize>;
     /// The parameter that is added to every score, if there is one. Changing it moves the decision
@@ -120,7 +124,13 @@ pub trait Predictor: Send + Sync {
     fn as_network(&self) -> Option<Network> {
         None
     }
-    /// Writes the scores of each row.
+    /// The predictor as data, if it has one linear score per class. Every engine can run such a
+    /// predictor.
+    fn as_multinomial(&self) -> Option<Multinomial> {
+        None
+    }
+    /// Writes the scores of each row. If there are several per row, those of all rows for the first score
+    /// come first, [`TILE_ROWS`] apart; the same holds for slopes.
     fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]);
     /// Adds Σ slope · ∂φ/∂x over the rows to `gradients`. `params` are the same as for `scores`.
     fn pull_back(&self, rows: &Rows, params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]);
@@ -145,21 +155,26 @@ pub fn scores(
     Ok(scores_of_block(predictor, rows, &[params])?.concat())
 }
 
-/// The scores of all rows for up to [`LANES`] parameter vectors, one vector of scores each.
+/// The scores of all rows for up to [`LANES`] parameter vectors, one vector of scores each. If rows have
+/// several scores, they are stored row by row.
 pub(crate) fn scores_of_block(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
     block: &[&[f64]],
 ) -> Result<Vec<Vec<f64>>, Error> {
     let params = side_by_side(block, predictor.n_params(rows.schema()));
-    let mut all = vec![Vec::with_capacity(rows.n_rows() as usize); block.len()];
-    let mut scores = [ZERO; TILE_ROWS];
+    let k = predictor.n_scores();
+    let mut all = vec![Vec::with_capacity(rows.n_rows() as usize * k); block.len()];
+    let mut scores = vec![ZERO; TILE_ROWS * k];
     for index in 0..rows.n_blocks() {
         let block = rows.block(index)?;
         for tile in Rows::tiles(&block) {
             predictor.scores(&tile, &params, &mut scores);
             for (lane, all) in all.iter_mut().enumerate() {
-                all.extend(scores[..tile.len()].iter().map(|lanes| lanes[lane]));
+                for row in 0..tile.len() {
+                    let of_row = scores[row..].iter().step_by(TILE_ROWS);
+                    all.extend(of_row.map(|lanes| lanes[lane]));
+                }
             }
         }
     }
@@ -204,9 +219,12 @@ pub struct Linear;
 
 /// The predictor for models on rows of this schema. Only this function chooses it.
 pub fn predictor_of(schema: &Schema) -> Arc<dyn Predictor> {
-    match schema.hidden {
-        0 => Arc::new(Linear),
-        hidden => Arc::new(Network {
+    match (schema.hidden, schema.target.classes()) {
+        (0, None) => Arc::new(Linear),
+        (0, Some(classes)) => Arc::new(Multinomial {
+            n_classes: classes.len(),
+        }),
+        (hidden, _) => Arc::new(Network {
             hidden: hidden as usize,
         }),
     }

@@ -54,8 +54,8 @@ impl RegionSums {
         let mut weights = Vec::new();
         let mut rest = by_label;
         for n in &n_groups {
-            let (own, others) = rest.split_at(2 * n);
-            weights.extend((0..*n).map(|g| own[g] + own[n + g]));
+            let (own, others) = rest.split_at(schema.target.n_labels() * n);
+            weights.extend((0..*n).map(|g| own[g..].iter().step_by(*n).sum::<f64>()));
             rest = others;
         }
         let n_regions: usize = n_groups.iter().sum();

@@ -55,6 +55,16 @@ impl Target {
     }
 }
 
+/// The place of a label among `n_labels`, in sums by label: that of its class, or 0 for a positive and 1 for
+/// another label.
+#[inline]
+pub(crate) fn place_of(label: f64, n_labels: usize) -> usize {
+    match n_labels {
+        2 => usize::from(label <= 0.0),
+        _ => label as usize,
+    }
+}
+
 /// The classes of a target, more than two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Classes {

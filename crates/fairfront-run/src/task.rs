@@ -254,7 +254,8 @@ fn check(
     if !train.schema().target.is_binary() {
         return Ok(());
     }
-    let [negatives, positives] = Counts::of(train, None)?.rows[0];
+    let counts = Counts::of(train, None)?;
+    let [negatives, positives] = [-1.0, 1.0].map(|label| counts.of_label(0, Some(label)));
     let n = train.n_rows();
     if positives == 0 || negatives == 0 {
         let class = match positives {

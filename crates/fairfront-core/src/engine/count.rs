@@ -7,10 +7,10 @@ use crate::{Error, Points};
 /// Number and weight of rows by group and label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
-    /// For each group, the number of rows labeled negative and of those labeled positive.
-    pub rows: Vec<[u64; 2]>,
+    /// For each group, the number of rows labeled negative and of those labeled positive, or of each class.
+    pub rows: Vec<Vec<u64>>,
     /// The weights of the same rows.
-    pub weights: Vec<[f64; 2]>,
+    pub weights: Vec<Vec<f64>>,
 }
 
 impl Counts {
@@ -23,30 +23,52 @@ impl Counts {
             wanted: Wanted::Counts { attribute },
             over: Over::All,
         })?;
-        let n_groups = sums.len() / 4;
-        // Sums have the positive label first.
-        let pairs = |sums: &[f64]| -> Vec<[f64; 2]> {
-            (0..n_groups)
-                .map(|g| [sums[n_groups + g], sums[g]])
-                .collect()
+        let n_labels = engine.schema().target.n_labels();
+        let (rows, weights) = sums.split_at(sums.len() / 2);
+        let n_groups = rows.len() / n_labels;
+        let by_group = |sums: &[f64]| -> Vec<Vec<f64>> {
+            let of_group = |group: usize| {
+                let mut of_labels: Vec<f64> =
+                    sums[group..].iter().step_by(n_groups).copied().collect();
+                if n_labels == 2 {
+                    // Sums have the positive label first.
+                    of_labels.reverse();
+                }
+                of_labels
+            };
+            (0..n_groups).map(of_group).collect()
         };
+        // Counts up to 2⁵³ are exact.
+        let whole = |of_labels: Vec<f64>| of_labels.into_iter().map(|n| n as u64).collect();
         Ok(Self {
-            rows: pairs(&sums[..2 * n_groups])
-                .iter()
-                // Counts up to 2⁵³ are exact.
-                .map(|of_labels| of_labels.map(|n| n as u64))
-                .collect(),
-            weights: pairs(&sums[2 * n_groups..]),
+            rows: by_group(rows).into_iter().map(whole).collect(),
+            weights: by_group(weights),
         })
     }
 
     /// Number of rows of a group with this label, or with any label.
     pub fn of_label(&self, group: usize, label: Option<f64>) -> u64 {
-        let [negative, positive] = self.rows[group];
+        let of_labels = &self.rows[group];
         match label {
-            None => negative + positive,
-            Some(label) if label > 0.0 => positive,
-            Some(_) => negative,
+            None => of_labels.iter().sum(),
+            Some(label) => of_labels[index_of(label, of_labels.len())],
         }
+    }
+
+    /// The weight of the rows of a group with this label, or with any label.
+    pub fn weight_of_label(&self, group: usize, label: Option<f64>) -> f64 {
+        let of_labels = &self.weights[group];
+        match label {
+            None => of_labels.iter().sum(),
+            Some(label) => of_labels[index_of(label, of_labels.len())],
+        }
+    }
+}
+
+/// The position of a label among negative and positive, or among the classes.
+fn index_of(label: f64, n_labels: usize) -> usize {
+    match n_labels {
+        2 => usize::from(label > 0.0),
+        _ => label as usize,
     }
 }

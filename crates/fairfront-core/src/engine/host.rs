@@ -207,7 +207,7 @@ mod tests {
     const SAMPLE: Sample = Sample {
         strata: Strata {
             attribute: Some(0),
-            by_label: true,
+            n_labels: 2,
         },
         size: 2_500,
         seed: 7,

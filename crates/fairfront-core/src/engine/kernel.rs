@@ -107,6 +107,45 @@ vectorized! {
     }
 }
 
+/// Adds Σ slope · ∂φ/∂x for scores that are linear in the columns, with coefficients and intercept apart.
+#[inline(always)]
+pub(crate) fn add_inputs<const W: usize, T: Real>(
+    rows: &Rows,
+    slopes: &[[T; W]],
+    coefficients: &mut [[T; W]],
+    intercept: &mut [T; W],
+) {
+    add_numeric(rows, slopes, coefficients);
+    let mut total = [T::ZERO; W];
+    for (r, slope) in slopes.iter().enumerate() {
+        for code in rows.codes(r) {
+            // A category without a parameter has a code past all features.
+            if let Some(gradient) = coefficients.get_mut(*code as usize) {
+                for p in 0..W {
+                    gradient[p] += slope[p];
+                }
+            }
+        }
+        for p in 0..W {
+            total[p] += slope[p];
+        }
+    }
+    for p in 0..W {
+        intercept[p] += total[p];
+    }
+}
+
+vectorized! {
+    pub(crate) fn add_inputs_of_class<const W: usize, T: Real>(
+        rows: &Rows,
+        slopes: &[[T; W]],
+        coefficients: &mut [[T; W]],
+        intercept: &mut [T; W],
+    ) {
+        add_inputs(rows, slopes, coefficients, intercept);
+    }
+}
+
 vectorized! {
     pub(super) fn add_by_cell<const W: usize, T: Real>(
         cells: &[usize],
@@ -458,11 +497,7 @@ vectorized! {
 
 /// Adds Σ slope · z over the rows, for the numeric features.
 #[inline(always)]
-pub(crate) fn add_numeric<const W: usize, T: Real>(
-    rows: &Rows,
-    slopes: &[[T; W]],
-    gradients: &mut [[T; W]],
-) {
+fn add_numeric<const W: usize, T: Real>(rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]) {
     let mut fours = slopes.chunks_exact(4);
     let mut first = 0;
     // Four rows at a time share loads and stores of the sums that every row adds to.

@@ -7,6 +7,8 @@
 //! predictor can be serialized and run elsewhere.
 
 mod cell;
+mod class;
+mod class_curvature;
 mod count;
 mod curvature;
 mod expansion;
@@ -29,7 +31,7 @@ pub use expansion::LogOdds;
 pub use host::{BLOCKS_PER_TASK, Host};
 pub use joint::Moments;
 pub(crate) use joint::{JointStratum, n_strata};
-pub(crate) use kernel::{add_numeric, pull_back, scores};
+pub(crate) use kernel::{add_inputs, add_inputs_of_class, pull_back, scores};
 pub use merge::{BLOCKS_PER_SUPER_BLOCK, Merger, Node};
 pub use nearest::{BothSides, NearRows, Nearest};
 pub use pass::{Form, Map, Over, Pass, Wanted};
@@ -83,7 +85,7 @@ impl Statistics<'_> {
     /// Number of weights: one per group and label, or one for all rows that take part.
     pub fn n_weights(&self, schema: &Schema) -> usize {
         match self {
-            Self::ByCell { cells, .. } => 2 * cells.n_groups(schema),
+            Self::ByCell { cells, .. } => cells.n_weights(schema),
             Self::Own(_) => 1,
         }
     }
@@ -152,7 +154,7 @@ pub trait OwnStatistics: Send + Sync {
             None => Strata::default(),
             Some((attribute, label)) => Strata {
                 attribute: Some(attribute),
-                by_label: label.is_some(),
+                n_labels: if label.is_some() { 2 } else { 1 },
             },
         }
     }

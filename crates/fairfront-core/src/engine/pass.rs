@@ -11,7 +11,7 @@ use crate::calibrate::Calibration;
 use crate::lanes::LANES;
 use crate::objective::Output;
 use crate::predictor::{Columns, Predictor};
-use crate::{Error, Network, Points, RowBlock, Schema};
+use crate::{Error, Multinomial, Network, Points, RowBlock, Schema};
 
 /// The map from rows to scores.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub enum Map<'a> {
     Columns(Columns),
     /// A network of the encoded columns.
     Network(Network),
+    /// One score per class, each linear in the encoded columns.
+    Multinomial(Multinomial),
     /// The caller's own predictor, which runs on the host.
     #[serde(skip)]
     Own(&'a dyn Predictor),
@@ -29,11 +31,11 @@ pub enum Map<'a> {
 impl<'a> Map<'a> {
     /// The map of a predictor, as data if possible.
     pub fn of(predictor: &'a dyn Predictor) -> Self {
-        match (predictor.as_columns(), predictor.as_network()) {
-            (Some(columns), _) => Self::Columns(columns),
-            (None, Some(network)) => Self::Network(network),
-            (None, None) => Self::Own(predictor),
-        }
+        let columns = predictor.as_columns().map(Self::Columns);
+        let network = || predictor.as_network().map(Self::Network);
+        let multinomial = || predictor.as_multinomial().map(Self::Multinomial);
+        let data = columns.or_else(network).or_else(multinomial);
+        data.unwrap_or(Self::Own(predictor))
     }
 
     /// The predictor, unless scores are linear in the encoded columns.
@@ -41,8 +43,14 @@ impl<'a> Map<'a> {
         match self {
             Self::Columns(_) => None,
             Self::Network(network) => Some(network),
+            Self::Multinomial(multinomial) => Some(multinomial),
             Self::Own(predictor) => Some(*predictor),
         }
+    }
+
+    /// Number of scores per row.
+    pub(super) fn n_scores(&self) -> usize {
+        self.beyond_columns().map_or(1, Predictor::n_scores)
     }
 
     /// Number of parameters.
@@ -50,6 +58,7 @@ impl<'a> Map<'a> {
         match self {
             Self::Columns(columns) => columns.n_params(schema),
             Self::Network(network) => network.n_params(schema),
+            Self::Multinomial(multinomial) => multinomial.n_params(schema),
             Self::Own(predictor) => predictor.n_params(schema),
         }
     }
@@ -96,7 +105,8 @@ pub enum Wanted<'a> {
         cells: Cells,
     },
     /// At each point, for a linear map, the sum of an output over all rows, its gradient and its second
-    /// derivatives. The output is [`Output::Loss`] or [`Output::Residual`]. The layout
+    /// derivatives. The output is [`Output::Loss`], [`Output::Residual`] or the
+    /// loss of classes. The layout
     /// is the value, one number per parameter, then the diagonal or a matrix, row by row. In the
     /// matrix, the number of each pair of parameters is in one of its two places.
     Curvature {
@@ -105,7 +115,8 @@ pub enum Wanted<'a> {
         /// The output.
         output: Output,
     },
-    /// Number of rows by label (positive first) and group of an attribute, then their weights.
+    /// Number of rows by label (positive first, or class by class) and group of an attribute, then their
+    /// weights.
     /// Without an attribute, all rows are one group.
     Counts {
         /// The attribute.
@@ -171,7 +182,7 @@ impl Pass<'_> {
             ),
             Wanted::Gradients { .. } => (0, n),
             Wanted::Both { statistic, .. } => (0, statistic.n_sums(schema) + n),
-            Wanted::Linear { cells } => (2 * cells.n_groups(schema) + cells.n_sums(schema) * n, 0),
+            Wanted::Linear { cells } => (cells.n_weights(schema) + cells.n_sums(schema) * n, 0),
             Wanted::Curvature { form, .. } => match form {
                 Form::Dense => (0, 1 + n + n * n),
                 Form::Diagonal => (0, 1 + n + n),
@@ -179,7 +190,7 @@ impl Pass<'_> {
             Wanted::Counts { attribute } => {
                 let cells = Cells {
                     attribute: *attribute,
-                    labels: Labels::Apart,
+                    labels: Labels::each(&schema.target),
                 };
                 (2 * cells.n_sums(schema), 0)
             }

@@ -9,8 +9,8 @@ use crate::{BLOCK_ROWS, Error, Purpose, RowBlock, RowSource, Stream};
 pub struct Strata {
     /// The attribute whose groups are strata; without it, all rows are one stratum.
     pub attribute: Option<usize>,
-    /// Whether strata are also split by label.
-    pub by_label: bool,
+    /// Number of labels by which strata are also split; 0 or 1 if they are not.
+    pub n_labels: u32,
 }
 
 /// A sample of rows without replacement, the same for the same key.
@@ -52,12 +52,17 @@ impl Strata {
     /// The stratum of each row of a block.
     fn of(self, block: &RowBlock) -> impl Iterator<Item = usize> + '_ {
         let groups = self.attribute.map(|a| block.groups(a));
-        let labels = self.by_label.then(|| block.labels());
+        let n_labels = self.n_labels.max(1) as usize;
         (0..block.n_rows()).map(move |row| {
             // The stratum of unknown groups is the first.
             let group = groups.map_or(0, |groups| groups[row].wrapping_add(1));
-            let positive = labels.is_some_and(|labels| labels[row] > 0.0);
-            2 * group as usize + usize::from(positive)
+            let label = match n_labels {
+                1 => 0,
+                // Rows labeled negative come first.
+                2 => usize::from(block.labels()[row] > 0.0),
+                _ => block.labels()[row] as usize,
+            };
+            n_labels * group as usize + label
         })
     }
 
@@ -202,7 +207,7 @@ mod tests {
 
     const BY: Strata = Strata {
         attribute: Some(0),
-        by_label: true,
+        n_labels: 2,
     };
 
     #[test]

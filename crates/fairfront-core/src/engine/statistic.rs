@@ -1,10 +1,10 @@
 //! Statistics of the rows of a tile, for W points side by side, in numbers of type T.
 
 use super::cell::Cells;
-use super::{OwnStatistics, kernel};
+use super::{OwnStatistics, class, kernel};
 use crate::Error;
 use crate::lanes::{LANES, Lanes, Real};
-use crate::objective::Output;
+use crate::objective::{ClassOutput, Output};
 use crate::predictor::{Rows, TILE_ROWS};
 
 /// Outputs of a tile, computed once for all statistics that need the same output.
@@ -13,6 +13,8 @@ pub(super) struct Outputs<const W: usize, T> {
     /// Empty until first needed.
     found: Vec<[T; W]>,
     by_output: Vec<[T; W]>,
+    /// Smooth decisions between classes.
+    smooth: Vec<[T; W]>,
 }
 
 impl<const W: usize, T: Real> Outputs<W, T> {
@@ -21,6 +23,7 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             of: None,
             found: Vec::new(),
             by_output: Vec::new(),
+            smooth: Vec::new(),
         }
     }
 
@@ -38,8 +41,8 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             self.found.resize(TILE_ROWS, [T::ZERO; W]);
             let out = &mut self.found[..n];
             match output {
-                // Scores need no work; `find_at_most` computes one value per threshold.
-                Output::Score | Output::AtMost { .. } | Output::LabelAtMost => {}
+                // Scores need no work; others have several values, or several scores.
+                Output::Score | Output::AtMost { .. } | Output::LabelAtMost | Output::Class(_) => {}
                 Output::Decision { tau } => kernel::decisions(scores, -1.0 / tau, out),
                 Output::Loss => kernel::losses(rows.labels(), scores, out),
                 Output::Shortfall { mu, sign } => kernel::shortfalls(scores, sign, mu, out),
@@ -64,6 +67,28 @@ impl<const W: usize, T: Real> Outputs<W, T> {
             self.of = Some(output);
         }
         &self.found[..n]
+    }
+
+    /// The values of an output of classes, value by value.
+    fn find_of_classes(
+        &mut self,
+        output: ClassOutput,
+        rows: &Rows,
+        scores: &[[T; W]],
+    ) -> &[[T; W]] {
+        if self.of != Some(Output::Class(output)) {
+            self.found.resize(scores.len(), [T::ZERO; W]);
+            self.smooth.resize(scores.len(), [T::ZERO; W]);
+            class::find(
+                output,
+                rows.labels(),
+                scores,
+                &mut self.smooth,
+                &mut self.found,
+            );
+            self.of = Some(Output::Class(output));
+        }
+        &self.found
     }
 
     /// The values of [`Output::LabelAtMost`] at one threshold.
@@ -125,6 +150,7 @@ pub(super) struct CellSums {
     pub(super) output: Output,
     pub(super) cells: Cells,
     pub(super) n_groups: usize,
+    pub(super) n_labels: usize,
     /// The thresholds of [`Output::AtMost`] and [`Output::LabelAtMost`]; empty for other outputs.
     pub(super) thresholds: Vec<f64>,
 }
@@ -137,7 +163,7 @@ impl CellSums {
 
     /// Number of sums per value of a row.
     fn n_cells(&self) -> usize {
-        self.cells.labels.wanted().len() * self.n_groups
+        self.cells.labels.len() * self.n_groups
     }
 }
 
@@ -152,12 +178,13 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
     fn n_sums(&self) -> usize {
         match self.output {
             Output::AtMost { .. } | Output::LabelAtMost => self.n_cells() * self.thresholds.len(),
+            Output::Class(of) => self.n_cells() * of.width(self.n_labels),
             _ => self.n_cells(),
         }
     }
 
     fn n_weights(&self) -> usize {
-        2 * self.n_groups
+        self.n_labels * self.n_groups
     }
 
     fn add_weights(&self, rows: &Rows, weights: &mut [f64]) {
@@ -182,6 +209,15 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             return Ok(());
         }
         let cells = self.cells.of(rows, self.n_groups);
+        if let Output::Class(of) = self.output {
+            let found = outputs.find_of_classes(of, rows, scores);
+            let values = sums.chunks_exact_mut(self.n_cells());
+            for (sums, found) in values.zip(found.chunks_exact(TILE_ROWS)) {
+                let found = &found[..rows.len()];
+                kernel::add_by_cell(&cells[..rows.len()], rows.weights(), found, sums);
+            }
+            return Ok(());
+        }
         if let Output::AtMost { tau } = self.output {
             let of_thresholds = sums.chunks_exact_mut(self.n_cells());
             for (threshold, sums) in self.thresholds.iter().zip(of_thresholds) {
@@ -218,6 +254,22 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             return Ok(());
         }
         let cells = self.cells.of(rows, self.n_groups);
+        if let Output::Class(of) = self.output {
+            let width = of.width(self.n_labels);
+            let Outputs {
+                by_output, smooth, ..
+            } = outputs;
+            // One value more, because the slopes of cumulative decisions become those of decisions.
+            by_output.clear();
+            by_output.resize(scores.len().max(width * TILE_ROWS), [T::ZERO; W]);
+            smooth.resize(scores.len(), [T::ZERO; W]);
+            let values = slopes.chunks_exact(self.n_cells());
+            for (slopes, by_output) in values.zip(by_output.chunks_exact_mut(TILE_ROWS)) {
+                kernel::add_from_cell(&cells, rows.weights(), slopes, &mut by_output[..n]);
+            }
+            class::pull_back(of, rows.labels(), scores, by_output, smooth, by_score);
+            return Ok(());
+        }
         if self.output == Output::Score {
             kernel::add_from_cell(&cells, rows.weights(), slopes, by_score);
             return Ok(());
@@ -256,7 +308,8 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
             | Output::AtMost { .. }
             | Output::LabelAtMost
             | Output::Moment(_)
-            | Output::Capped { .. } => {}
+            | Output::Capped { .. }
+            | Output::Class(_) => {}
             Output::Residual(of) => {
                 kernel::add_by_residual(of, rows.labels(), scores, by_output, by_score);
             }

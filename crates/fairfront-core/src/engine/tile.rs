@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Statistics;
 use super::cell::{Cells, Labels};
+use super::class_curvature::ClassCurvature;
 use super::curvature::SecondOrderSums;
 use super::expansion::{LogOdds, LogOddsLanes, N_SUMS, expand};
 use super::joint::JointSums;
@@ -16,7 +17,7 @@ use crate::calibrate::Calibration;
 use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
-use crate::{Error, RowBlock, Schema, network};
+use crate::{Error, Multinomial, RowBlock, Schema, multinomial, network};
 
 /// The sums of a pass over these rows, for some of its points: the part that does not depend on
 /// points, if `once` is set, and then one part per point.
@@ -35,7 +36,10 @@ pub(super) fn part(
         once,
     };
     match &pass.wanted {
-        Wanted::Curvature { form, output } => Ok(work.curvature(*form, *output)),
+        Wanted::Curvature { form, output } => Ok(match pass.map {
+            Map::Multinomial(map) => work.curvature_of_classes(map, *form),
+            _ => work.curvature(*form, *output),
+        }),
         Wanted::Sizes => Ok(work.sizes()),
         Wanted::Expansion { at, targets } => Ok(work.expansion(&at[points.clone()], *targets)),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
@@ -109,6 +113,7 @@ impl Work<'_, '_> {
         let params = self.side_by_side::<W, T>();
         match self.pass.map {
             Map::Network(network) => Box::new(network::Tile::new(network, params)),
+            Map::Multinomial(map) => Box::new(multinomial::Tile::new(map, &params)),
             Map::Columns(_) | Map::Own(_) => Box::new(ColumnMap { params }),
         }
     }
@@ -118,6 +123,7 @@ impl Work<'_, '_> {
             output,
             cells,
             n_groups: cells.n_groups(self.schema),
+            n_labels: self.schema.target.n_labels(),
             thresholds: match (output, self.schema.target.unit()) {
                 (Output::AtMost { .. } | Output::LabelAtMost, Some(unit)) => {
                     unit.thresholds.clone()
@@ -181,8 +187,9 @@ impl Work<'_, '_> {
         }
         let mut sums = Totals::new(if wants_sums { n_sums } else { 0 });
         let mut gradients = Totals::new(slopes.as_ref().map_or(0, |_| n_params + 1));
-        let mut scores = [[T::ZERO; W]; TILE_ROWS];
-        let mut by_score = [[T::ZERO; W]; TILE_ROWS];
+        let n_scores = self.pass.map.n_scores();
+        let mut all_scores = vec![[T::ZERO; W]; TILE_ROWS * n_scores];
+        let mut all_by_score = vec![[T::ZERO; W]; TILE_ROWS * n_scores];
         let mut outputs = Outputs::new();
         // Outputs of scores that are not finite may be finite, which would hide the problem.
         let mut spoiled = [T::ZERO; W];
@@ -203,26 +210,31 @@ impl Work<'_, '_> {
             if self.points.is_empty() {
                 continue;
             }
-            map.scores(&tile, &mut scores);
+            map.scores(&tile, &mut all_scores);
             if T::IS_SINGLE {
-                kernel::spoil(&scores[..n], &mut spoiled);
+                for of_score in all_scores.chunks_exact(TILE_ROWS) {
+                    kernel::spoil(&of_score[..n], &mut spoiled);
+                }
             }
             outputs.forget();
+            // Several scores per row are stored score by score, with the same length for every tile.
+            let used = if n_scores == 1 { n } else { all_scores.len() };
+            let scores = &all_scores[..used];
             match &slopes {
                 None => {
                     let mut rest = &mut sums.latest[..];
                     for statistic in statistics {
                         let (own, others) = rest.split_at_mut(statistic.n_sums());
-                        statistic.add_sums(&tile, &scores[..n], &mut outputs, own)?;
+                        statistic.add_sums(&tile, scores, &mut outputs, own)?;
                         rest = others;
                     }
                 }
                 Some(slopes) => {
-                    by_score[..n].fill([T::ZERO; W]);
+                    let by_score = &mut all_by_score[..used];
+                    by_score.fill([T::ZERO; W]);
                     let mut rest = &slopes[..];
                     for statistic in statistics {
                         let (own, others) = rest.split_at(statistic.n_sums());
-                        let (scores, by_score) = (&scores[..n], &mut by_score[..n]);
                         match wants_sums {
                             true => statistic.add_both(
                                 &tile,
@@ -238,7 +250,7 @@ impl Work<'_, '_> {
                         }
                         rest = others;
                     }
-                    map.pull_back(&tile, &by_score[..n], &mut gradients.latest);
+                    map.pull_back(&tile, by_score, &mut gradients.latest);
                 }
             }
         }
@@ -321,6 +333,24 @@ impl Work<'_, '_> {
         result
     }
 
+    /// Value, gradient and second derivatives of the losses of classes.
+    fn curvature_of_classes(&self, map: Multinomial, form: Form) -> Vec<f64> {
+        let mut result = Vec::new();
+        for point in self.points.clone() {
+            let params: Vec<[f64; 1]> = self.point(point).iter().map(|x| [*x]).collect();
+            let params = [params, vec![[0.0]]].concat();
+            let scorer = multinomial::Tile::<1, f64>::new(map, &params);
+            let mut sums = ClassCurvature::new(map, self.schema, form);
+            let mut scores = vec![[0.0; 1]; TILE_ROWS * map.n_classes];
+            for tile in self.tiles() {
+                scorer.scores(&tile, &mut scores);
+                sums.add(&tile, &scores);
+            }
+            sums.write(&mut result);
+        }
+        result
+    }
+
     /// The gradients of sums of scores by cell, for linear maps.
     fn linear(&self, cells: Cells) -> Vec<f64> {
         if !self.once {
@@ -329,7 +359,7 @@ impl Work<'_, '_> {
         let n = self.pass.map.n_params(self.schema);
         let n_groups = cells.n_groups(self.schema);
         let n_sums = cells.n_sums(self.schema);
-        let mut result = vec![0.0; 2 * n_groups];
+        let mut result = vec![0.0; cells.n_weights(self.schema)];
         // The last entry is for categories without a parameter.
         let mut gradients = vec![vec![0.0; n + 1]; n_sums];
         let mut totals = vec![0.0; n_sums];
@@ -412,13 +442,14 @@ impl Work<'_, '_> {
     fn counts(&self, attribute: Option<usize>) -> Vec<f64> {
         let cells = Cells {
             attribute,
-            labels: Labels::Apart,
+            labels: Labels::each(&self.schema.target),
         };
         let n_groups = cells.n_groups(self.schema);
         if !self.once {
             return Vec::new();
         }
-        let (mut rows, mut weights) = (vec![0.0; 2 * n_groups], vec![0.0; 2 * n_groups]);
+        let n_sums = cells.n_sums(self.schema);
+        let (mut rows, mut weights) = (vec![0.0; n_sums], vec![0.0; n_sums]);
         for tile in self.tiles() {
             for cell in &cells.of(&tile, n_groups)[..tile.len()] {
                 if let Some(rows) = rows.get_mut(*cell) {
@@ -571,6 +602,16 @@ impl ScoreMap<LANES, f64> for OwnMap<'_> {
     fn pull_back(&self, rows: &Rows, slopes: &[Lanes], gradients: &mut [Lanes]) {
         self.predictor
             .pull_back(rows, &self.params, slopes, gradients);
+    }
+}
+
+impl<const W: usize, T: Real> ScoreMap<W, T> for multinomial::Tile<W, T> {
+    fn scores(&mut self, rows: &Rows, scores: &mut [[T; W]]) {
+        multinomial::Tile::scores(self, rows, scores);
+    }
+
+    fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]) {
+        self.pull_back(rows, slopes, gradients);
     }
 }
 

@@ -40,6 +40,7 @@ impl FairProblem {
         let means = Means {
             values: &means,
             shares: &prepared.weights.shares,
+            n_labels: prepared.weights.n_labels,
         };
         let zeros = prepared.objective.zeros(&means, value)?;
         let roots = Roots {
@@ -77,10 +78,10 @@ impl FairProblem {
         };
         let total = prepared.weights.total;
         let of_means = |means: &[f64]| {
-            let shares = &prepared.weights.shares;
             squares.roots(&Means {
                 values: means,
-                shares,
+                shares: &prepared.weights.shares,
+                n_labels: prepared.weights.n_labels,
             })
         };
         if let Some(linear) = &prepared.linear {

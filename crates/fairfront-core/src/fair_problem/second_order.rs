@@ -2,7 +2,7 @@
 
 use super::{FairProblem, MOST_DENSE, Prepared};
 use crate::engine::{Cells, Form, Statistics, Wanted};
-use crate::objective::Output;
+use crate::objective::{ClassOutput, Output};
 use crate::problem::{Points, Preconditioner, Problem, SecondOrder};
 use crate::{Cholesky, Error, StopSignal};
 
@@ -22,6 +22,7 @@ impl Prepared {
         let is_loss = match output {
             Output::Loss => true,
             Output::Residual(of) => of.growth().is_some(),
+            Output::Class(of) => of == ClassOutput::Loss,
             _ => false,
         };
         (cells == Cells::ALL && is_loss && self.objective.is_affine()).then_some(output)
@@ -30,10 +31,16 @@ impl Prepared {
 
 impl FairProblem {
     /// Whether the second derivatives of the first objective are known: the predictor is linear, and the
-    /// objective is a multiple of the mean log loss of all rows, or of a function of their residuals.
+    /// objective is a multiple of the mean log loss of all rows, or of a function of their residuals; or there is a
+    /// linear score per class, and the objective is a multiple of their log loss.
     pub(super) fn is_expandable(&self) -> bool {
         let loss = self.objectives.first().and_then(Prepared::summed_loss);
-        self.predictor.as_linear().is_some() && loss.is_some()
+        let predictor = &self.predictor;
+        match loss {
+            Some(Output::Class(_)) => predictor.as_multinomial().is_some(),
+            Some(_) => predictor.as_linear().is_some(),
+            None => false,
+        }
     }
 
     /// Value, gradient and second derivatives of the first objective at a point, without its penalty, in one

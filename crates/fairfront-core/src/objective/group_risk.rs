@@ -1,7 +1,7 @@
 use super::by_group::{ByGroup, Condition};
 use super::residual_loss::residual_setting;
 use super::smooth::{log_mean_exp, smooth_range};
-use super::{Means, Objective, Output, Residual};
+use super::{ClassOutput, Means, Objective, Output, Residual};
 use crate::engine::Statistics;
 use crate::measure::Measure;
 use crate::{Attribute, Error};
@@ -35,8 +35,8 @@ pub enum Risk {
 #[derive(Debug, Clone)]
 pub struct GroupRisk {
     groups: ByGroup,
-    /// The function of the residual that is the loss of a row; `None` for the log loss of a binary target.
-    pub residual: Option<Residual>,
+    /// The loss of a row: a log loss or a function of the residual.
+    loss: Output,
     /// The function of the losses.
     pub risk: Risk,
 }
@@ -46,7 +46,7 @@ impl GroupRisk {
     pub fn new(risk: Risk, index: usize, attribute: &Attribute) -> Self {
         Self {
             groups: ByGroup::new(index, attribute, vec![Condition::All]),
-            residual: None,
+            loss: Output::Loss,
             risk,
         }
     }
@@ -55,8 +55,25 @@ impl GroupRisk {
     #[must_use]
     pub fn with_residual(self, residual: Residual) -> Self {
         Self {
-            residual: Some(residual),
+            loss: Output::Residual(residual),
             ..self
+        }
+    }
+
+    /// The same function of the log loss of classes.
+    #[must_use]
+    pub fn of_classes(self) -> Self {
+        Self {
+            loss: Output::Class(ClassOutput::Loss),
+            ..self
+        }
+    }
+
+    /// The function of the residual that is the loss of a row; `None` for a log loss.
+    fn residual(&self) -> Option<Residual> {
+        match self.loss {
+            Output::Residual(residual) => Some(residual),
+            _ => None,
         }
     }
 
@@ -121,7 +138,7 @@ impl Objective for GroupRisk {
 
     fn definition(&self) -> String {
         let mut settings = self.groups.settings();
-        settings.extend(self.residual.map(residual_setting));
+        settings.extend(self.residual().map(residual_setting));
         let settings = settings.join(", ");
         match self.risk {
             Risk::Variance => format!("group_risk({settings}, risk=variance)"),
@@ -134,8 +151,7 @@ impl Objective for GroupRisk {
     }
 
     fn statistics(&self) -> Statistics<'_> {
-        let loss = self.residual.map_or(Output::Loss, Output::Residual);
-        self.groups.statistics(loss)
+        self.groups.statistics(self.loss)
     }
 
     fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
@@ -168,7 +184,7 @@ impl Objective for GroupRisk {
 
     fn measure(&self) -> Option<Measure> {
         let attribute = self.groups.attribute;
-        let absolute = match self.residual? {
+        let absolute = match self.residual()? {
             Residual::Squared => false,
             Residual::Absolute { .. } => true,
             Residual::Plain | Residual::Quantile { .. } => return None,

@@ -1,6 +1,8 @@
 //! Objectives: smooth functions of sample means plus a penalty.
 
 mod by_group;
+mod class_loss;
+mod class_parity;
 mod covariance;
 mod distribution;
 mod error_rate;
@@ -14,6 +16,8 @@ mod residual_loss;
 mod smooth;
 
 pub use by_group::Condition;
+pub use class_loss::{ClassError, ClassLoss};
+pub use class_parity::{ClassParity, ClassRate};
 pub use covariance::{Center, Covariance, SmoothMax};
 pub use distribution::{Distance, DistributionDifference};
 pub use error_rate::ErrorRate;
@@ -21,13 +25,14 @@ pub use group_risk::{GroupRisk, Risk};
 pub use log_loss::LogLoss;
 pub use mean_difference::MeanDifference;
 pub use mutual_information::MutualInformation;
-pub use output::{Moment, Output, Residual};
+pub use output::{ClassOutput, Moment, Output, Residual};
 pub use rate_parity::{RateParity, Spread};
 pub use residual_loss::ResidualLoss;
 
 use crate::Error;
 use crate::engine::Statistics;
 use crate::measure::Measure;
+use crate::target::place_of;
 
 /// f(x) = h(E[s(φ, row)]) + (λ/2)‖c‖²: statistics of rows s, an outer function h, a penalty.
 ///
@@ -94,7 +99,7 @@ pub trait Objective: Send + Sync {
         match self.statistics() {
             Statistics::Own(own) => own.compares(),
             Statistics::ByCell { cells, .. } => {
-                let label = match cells.labels.wanted() {
+                let label = match cells.labels.wanted().as_slice() {
                     [one] => *one,
                     _ => None,
                 };
@@ -106,9 +111,7 @@ pub trait Objective: Send + Sync {
     /// one objective combines several comparisons.
     fn labels(&self) -> Vec<Option<f64>> {
         match self.statistics() {
-            Statistics::ByCell { cells, .. } if cells.attribute.is_some() => {
-                cells.labels.wanted().to_vec()
-            }
+            Statistics::ByCell { cells, .. } if cells.attribute.is_some() => cells.labels.wanted(),
             _ => self
                 .compares()
                 .map(|(_, label)| label)
@@ -124,19 +127,19 @@ pub struct Means<'a> {
     /// The means of the statistics, in the order of their sums.
     pub values: &'a [f64],
     /// For statistics by cell, shares of all rows that take part: rows labeled positive by group,
-    /// then rows labeled negative by group. They do not depend on the point.
+    /// then rows labeled negative by group, or class by class. They do not depend on the point.
     pub shares: &'a [f64],
+    /// Number of labels of the target: 2, or the number of classes.
+    pub n_labels: usize,
 }
 
 impl Means<'_> {
     /// The share of rows that are in a group and have this label, or any label.
     pub fn share(&self, group: usize, label: Option<f64>) -> f64 {
-        let n_groups = self.shares.len() / 2;
-        let (positive, negative) = (self.shares[group], self.shares[n_groups + group]);
+        let n_groups = self.shares.len() / self.n_labels;
         match label {
-            None => positive + negative,
-            Some(label) if label > 0.0 => positive,
-            Some(_) => negative,
+            None => self.shares[group..].iter().step_by(n_groups).sum(),
+            Some(label) => self.shares[place_of(label, self.n_labels) * n_groups + group],
         }
     }
 }

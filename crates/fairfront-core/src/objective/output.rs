@@ -46,6 +46,45 @@ pub enum Output {
     /// For each threshold of the target's [`Unit`](crate::Unit), 1 if the label is at most the threshold
     /// and 0 otherwise. It does not depend on the score.
     LabelAtMost,
+    /// A function of the scores of all classes.
+    Class(ClassOutput),
+}
+
+/// Functions of the scores φ_c of classes. With smooth decisions p_c = exp(φ_c/τ) / Σ exp(φ_j/τ), the highest
+/// score has nearly all of the decision as τ falls. With τ = 0, p_c is 1 for the first class with the highest
+/// score and 0 for the others, without a slope.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum ClassOutput {
+    /// log Σ exp(φ_c) − φ_y, the loss of the row.
+    Loss,
+    /// p_y: the decision is right.
+    Right {
+        /// τ, or 0.
+        tau: f64,
+    },
+    /// p_c of each class.
+    Each {
+        /// τ, or 0.
+        tau: f64,
+    },
+    /// For each class except the last, Σ p_c over the classes above it: the decision is higher.
+    Above {
+        /// τ, or 0.
+        tau: f64,
+    },
+    /// Σ p_c φ_c − φ_y with τ = 1: the slope of the loss with respect to a common factor of all scores.
+    FactorSlope,
+}
+
+impl ClassOutput {
+    /// Number of values per row.
+    pub(crate) fn width(self, n_classes: usize) -> usize {
+        match self {
+            Self::Loss | Self::Right { .. } | Self::FactorSlope => 1,
+            Self::Each { .. } => n_classes,
+            Self::Above { .. } => n_classes.saturating_sub(1),
+        }
+    }
 }
 
 /// Powers that measures sum.
@@ -92,6 +131,7 @@ impl Output {
             Self::AtMost { .. } | Self::LabelAtMost => {
                 schema.target.unit().map_or(0, |unit| unit.thresholds.len())
             }
+            Self::Class(of) => of.width(schema.target.n_labels()),
             _ => 1,
         }
     }

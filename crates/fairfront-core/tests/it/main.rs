@@ -1,6 +1,7 @@
 //! Objectives and problems, compared with plain, slow, obviously correct implementations.
 
 mod calibrate;
+mod class;
 mod engine;
 mod failing;
 mod group_limit;
