@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::class_scale::class_factors;
 use crate::engine::{Counts, Engine, LogOdds, Map, Over, Pass, Wanted};
 use crate::predictor::Predictor;
 use crate::{Error, Points};
@@ -83,12 +84,20 @@ pub fn rescaled(
 
 /// For each model, the slope with which probabilities fit these rows best, with an intercept of 0.
 /// A probability of at least 0.5 then means a positive decision. The slope is 1 if no slope is
-/// best.
+/// best. For more than two classes, it is the factor of all scores.
 pub fn calibrate_scale(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
     points: &Points,
 ) -> Result<Vec<Calibration>, Error> {
+    if rows.schema().target.classes().is_some() {
+        let factors = class_factors(predictor, rows, points)?;
+        let calibration = |slope: f64| Calibration {
+            slope,
+            intercept: 0.0,
+        };
+        return Ok(factors.into_iter().map(calibration).collect());
+    }
     let mut searches = vec![ScaleSearch::default(); points.len()];
     let passes = Passes {
         predictor,
@@ -112,11 +121,21 @@ pub fn calibrate_scale(
 /// separates it. Weights are first scaled to a mean of 1. A model whose scores do not rise with the
 /// labels gets the smallest slope, so that every probability is close to the share of positive
 /// rows. A model that scores all rows equally keeps a slope of 1.
+///
+/// For more than two classes, it is the factor of [`calibrate_scale`].
 pub fn calibrate(
     predictor: &dyn Predictor,
     rows: &dyn Engine,
     points: &Points,
 ) -> Result<Option<Vec<Calibration>>, Error> {
+    if rows.schema().target.classes().is_some() {
+        let of_class = Counts::of(rows, None)?.rows.concat();
+        let least = of_class.into_iter().min().unwrap_or(0);
+        return match least < LEAST_ROWS as u64 {
+            true => Ok(None),
+            false => calibrate_scale(predictor, rows, points).map(Some),
+        };
+    }
     let mut passes = Passes {
         predictor,
         rows,

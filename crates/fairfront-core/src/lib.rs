@@ -54,6 +54,7 @@
 mod bootstrap;
 mod calibrate;
 mod cholesky;
+mod class_scale;
 mod contrast;
 mod dataset;
 mod decision;

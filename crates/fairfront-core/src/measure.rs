@@ -3,6 +3,7 @@ mod number;
 
 use std::borrow::Cow;
 
+pub(crate) use self::class::add_calibrated_losses;
 pub use self::class::{ClassCounts, ClassMeasures, MOST_PAIRS};
 pub use self::number::{NumberMeasures, NumberSums, target_shares};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};

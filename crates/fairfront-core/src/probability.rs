@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::calibrate::Calibration;
 use crate::engine::{Engine, Map, Over, Pass, Wanted, score_bin};
 use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorized};
-use crate::measure::{Measures, measure, share};
+use crate::measure::{Measures, add_calibrated_losses, measure, share};
 use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
 
@@ -68,6 +68,9 @@ pub fn measure_calibrated(
     calibrations: &[Calibration],
 ) -> Result<Vec<Measures>, Error> {
     let mut measures = measure(predictor, rows, points)?;
+    if rows.schema().target.classes().is_some() {
+        add_calibrated_losses(predictor, rows, points, calibrations, &mut measures)?;
+    }
     if !rows.schema().target.is_binary() {
         return Ok(measures);
     }

@@ -29,7 +29,7 @@ pub(crate) fn calibrations_unless(
     chunk: usize,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Vec<Calibration>, Error> {
-    if !encoded.part(Part::Train).schema().target.is_binary() {
+    if !encoded.part(Part::Train).schema().target.decides() {
         // Predicted numbers are not probabilities.
         return Ok(vec![Calibration::default(); points.len()]);
     }

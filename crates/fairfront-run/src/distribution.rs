@@ -31,7 +31,7 @@ pub(crate) fn of_target(
         return Ok(None);
     };
     let rows = encoded.part(shown.part);
-    if rows.schema().target.is_binary() {
+    if rows.schema().target.decides() {
         return Ok(None);
     }
     let attributes = rows.schema().attributes.iter();

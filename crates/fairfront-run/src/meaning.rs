@@ -168,7 +168,8 @@ impl Meaning {
 /// The measure that another common name refers to.
 pub(crate) fn meant(name: &str) -> Option<&'static str> {
     let named = |row: &&Row| row.5.contains(&name);
-    let mut rows = MEASURES.iter().chain(&MEASURES_OF_NUMBERS);
+    let all = [&MEASURES[..], &MEASURES_OF_NUMBERS, &MEASURES_OF_CLASSES];
+    let mut rows = all.into_iter().flatten();
     rows.find(named).map(|row| row.0)
 }
 
@@ -532,10 +533,144 @@ const MEASURES_OF_NUMBERS: [Row; 14] = [
     ),
 ];
 
+/// The measures of decisions between more than two classes. A class in brackets follows the kind.
+const MEASURES_OF_CLASSES: [Row; 14] = [
+    (
+        "accuracy",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of rows whose decision is their class",
+    ),
+    (
+        "log_loss",
+        Some(Smaller),
+        Loss,
+        All,
+        &[],
+        &[],
+        "how far the predicted probabilities are from the classes",
+    ),
+    (
+        "balanced_accuracy",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the mean over classes of the share of right decisions among the rows of the class",
+    ),
+    (
+        "macro_f1",
+        Some(Larger),
+        Number,
+        All,
+        &[],
+        &["f1_macro"],
+        "the mean over classes of the harmonic mean of precision and recall: 1 is perfect",
+    ),
+    (
+        "selection_rate",
+        None,
+        Share,
+        All,
+        &[],
+        &["decision_share"],
+        "the share of rows decided as this class; for ordered classes, at least as high as it",
+    ),
+    (
+        "recall",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of right decisions among the rows of a class",
+    ),
+    (
+        "precision",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of rows of a class among those decided as it",
+    ),
+    (
+        "f1",
+        Some(Larger),
+        Number,
+        All,
+        &[],
+        &[],
+        "the harmonic mean of precision and recall of a class: 1 is perfect",
+    ),
+    (
+        "decisions",
+        None,
+        Count,
+        All,
+        &[],
+        &["confusion_matrix"],
+        "rows of the first class that are decided as the second",
+    ),
+    (
+        "demographic_parity_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["selection_rate"],
+        &["demographic_parity", "statistical_parity_difference"],
+        "the largest difference between groups in the share decided as any class (for ordered classes, at least as high as it): 0 means equal",
+    ),
+    (
+        "equal_opportunity_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["recall"],
+        &[
+            "equal_opportunity",
+            "recall_difference",
+            "true_positive_rate_difference",
+        ],
+        "the largest difference between groups in the share of right decisions among the rows of any class: 0 means equal",
+    ),
+    (
+        "equalized_odds_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &[],
+        &["equalized_odds"],
+        "the largest difference between groups in the share decided as any class (for ordered classes, at least as high as it) among the rows of any class: 0 means equal",
+    ),
+    (
+        "demographic_parity_ratio",
+        Some(Larger),
+        Ratio,
+        All,
+        &["selection_rate"],
+        &["disparate_impact", "disparate_impact_ratio"],
+        "the smallest ratio between groups of the shares decided as any class (for ordered classes, at least as high as it): 1 means equal",
+    ),
+    (
+        "count",
+        None,
+        Count,
+        All,
+        &[],
+        &[],
+        "how many rows (or how much weight) the group has",
+    ),
+];
+
 /// A kind of measure in words; abbreviations are in capitals.
 pub(crate) fn label(kind: &str) -> String {
     let word = |word: &str| match word {
-        "rmse" | "mae" | "r2" => word.to_uppercase(),
+        "rmse" | "mae" | "r2" | "f1" => word.to_uppercase(),
         word => word.to_owned(),
     };
     kind.split('_').map(word).collect::<Vec<_>>().join(" ")
@@ -545,7 +680,8 @@ pub(crate) fn label(kind: &str) -> String {
 pub(crate) fn measures(target: &Target) -> Ordered<MeasureMeaning> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let rows = match target {
-        Target::Binary | Target::Classes(_) => MEASURES.iter(),
+        Target::Binary => MEASURES.iter(),
+        Target::Classes(_) => MEASURES_OF_CLASSES.iter(),
         Target::Number(_) => MEASURES_OF_NUMBERS.iter(),
     };
     let rows = rows.map(

@@ -5,9 +5,10 @@ mod setting;
 mod tests;
 
 use fairfront_core::{
-    Attribute, Center, Condition, Covariance, Distance, DistributionDifference, ErrorRate,
-    GroupRisk, LogLoss, MeanDifference, MutualInformation, Objective, RateParity, Residual,
-    ResidualLoss, Risk, SmoothMax, Spread, Target, say,
+    Attribute, Center, ClassError, ClassLoss, ClassParity, ClassRate, Classes, Condition,
+    Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss, MeanDifference,
+    MutualInformation, Objective, RateParity, Residual, ResidualLoss, Risk, SmoothMax, Spread,
+    Target, say,
 };
 use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
@@ -43,12 +44,46 @@ const OF_NUMBERS: [&str; 9] = [
     "score_covariance",
 ];
 
+/// Objectives for more than two classes.
+const OF_CLASSES: [&str; 8] = [
+    "log_loss",
+    "error_rate",
+    "demographic_parity",
+    "equal_opportunity",
+    "equalized_odds",
+    "loss_difference",
+    "worst_group_loss",
+    "group_risk",
+];
+
 /// The names of the objectives for a target.
 fn names_for(target: &Target) -> &'static [&'static str] {
     match target {
-        Target::Binary | Target::Classes(_) => &NAMES,
+        Target::Binary => &NAMES,
+        Target::Classes(_) => &OF_CLASSES,
         Target::Number(_) => &OF_NUMBERS,
     }
+}
+
+/// The kind of a target, in words.
+fn kind_of(target: &Target) -> &'static str {
+    match target {
+        Target::Binary => "binary",
+        Target::Classes(_) => "one of several classes",
+        Target::Number(_) => "a number",
+    }
+}
+
+/// The kinds of targets that an objective is for, in words; `None` if there is no such objective.
+fn meant_for(name: &str) -> Option<String> {
+    let kinds = [
+        (&NAMES[..], "binary targets"),
+        (&OF_CLASSES[..], "classes"),
+        (&OF_NUMBERS[..], "numbers"),
+    ];
+    let of = kinds.iter().filter(|(names, _)| names.contains(&name));
+    let of: Vec<&str> = of.map(|(_, kind)| *kind).collect();
+    (!of.is_empty()).then(|| of.join(" and "))
 }
 
 /// Former names of objectives, and their replacements.
@@ -136,6 +171,9 @@ fn objective_for(
         Target::Number(_) => &MEASURES_OF_NUMBERS[..],
     };
     let (_, objective) = measures.iter().find(|(measure, _)| *measure == name)?;
+    if !names_for(target).contains(objective) {
+        return None;
+    }
     if is_loss(objective) {
         return Some((*objective).into());
     }
@@ -185,13 +223,10 @@ pub(crate) fn parse_with_penalty(
                 "{name} is a measure, not an objective; choose {objective:?}, which improves it"
             )));
         }
-        if NAMES.contains(&name) || OF_NUMBERS.contains(&name) {
-            let (other, own) = match target {
-                Target::Binary | Target::Classes(_) => ("numbers", "binary"),
-                Target::Number(_) => ("binary targets", "a number"),
-            };
+        if let Some(others) = meant_for(name) {
             return Err(settings.wrong(&format!(
-                "{name} is an objective for {other}, but the target is {own}; choose one of {}",
+                "{name} is an objective for {others}, but the target is {}; choose one of {}",
+                kind_of(target),
                 names.join(", ")
             )));
         }
@@ -202,6 +237,9 @@ pub(crate) fn parse_with_penalty(
         return Err(settings.wrong(&format!("{name} takes no attribute; remove it")));
     }
     let objective = match name {
+        "log_loss" | "error_rate" if target.classes().is_some() => {
+            class_loss(name, &mut settings, penalty)?
+        }
         "log_loss" => loss(&mut settings, penalty)?,
         "error_rate" => error_rate(&mut settings, penalty)?,
         "squared_error" | "absolute_error" | "quantile_loss" => {
@@ -210,8 +248,9 @@ pub(crate) fn parse_with_penalty(
         _ => {
             let index = position(&settings, name, &call.attribute, attributes)?;
             match target {
-                Target::Binary | Target::Classes(_) => {
-                    compared(name, &mut settings, index, &attributes[index])?
+                Target::Binary => compared(name, &mut settings, index, &attributes[index])?,
+                Target::Classes(classes) => {
+                    compared_classes(name, &mut settings, (index, &attributes[index]), classes)?
                 }
                 Target::Number(_) => {
                     compared_numbers(name, &mut settings, index, &attributes[index])?
@@ -272,6 +311,81 @@ fn error_rate(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn O
     settings.number("fp", At::Above(0.0), &mut rate.costs.false_positive)?;
     settings.number("fn", At::Above(0.0), &mut rate.costs.false_negative)?;
     Ok(Box::new(rate))
+}
+
+/// A loss of decisions between more than two classes.
+fn class_loss(
+    name: &str,
+    settings: &mut Settings,
+    penalty: Option<f64>,
+) -> Result<Box<dyn Objective>, Error> {
+    settings.only_with(&["fp", "fn"], "binary targets")?;
+    if name == "log_loss" {
+        let mut loss = ClassLoss::default();
+        if let Some(lambda) = penalty {
+            loss.lambda = lambda;
+        }
+        settings.number("lambda", At::Least(0.0), &mut loss.lambda)?;
+        return Ok(Box::new(loss));
+    }
+    let mut rate = ClassError::default();
+    settings.number("tau", At::Least(LEAST_TAU), &mut rate.tau)?;
+    if let Some(lambda) = penalty {
+        rate.lambda = ErrorRate::penalty_like(rate.tau, lambda);
+    }
+    settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
+    Ok(Box::new(rate))
+}
+
+/// An objective that compares groups by decisions between more than two classes, or by their losses.
+fn compared_classes(
+    name: &str,
+    settings: &mut Settings,
+    (index, attribute): (usize, &Attribute),
+    classes: &Classes,
+) -> Result<Box<dyn Objective>, Error> {
+    let mut shrink = 0.0;
+    settings.number("shrink", At::Least(0.0), &mut shrink)?;
+    let rate = match name {
+        "demographic_parity" => ClassRate::Decided,
+        "equal_opportunity" => ClassRate::Right,
+        "equalized_odds" => ClassRate::DecidedOfClass,
+        _ => {
+            let risk = match name {
+                "loss_difference" => {
+                    let mut beta = 50.0;
+                    settings.number("beta", At::Above(0.0), &mut beta)?;
+                    Risk::Range { beta }
+                }
+                _ => risk(name, settings)?,
+            };
+            let of = GroupRisk::new(risk, index, attribute).of_classes();
+            return Ok(Box::new(of.shrunk(shrink)));
+        }
+    };
+    let mut parity = ClassParity::new(rate, index, attribute, classes).shrunk(shrink);
+    let key = match rate {
+        ClassRate::Decided => "class",
+        ClassRate::Right | ClassRate::DecidedOfClass => "given",
+    };
+    let mut only = None;
+    let choices = classes.names.iter().enumerate();
+    let choices: Vec<(&str, Option<usize>)> = choices
+        .map(|(i, class)| (class.as_str(), Some(i)))
+        .collect();
+    settings.one_of(key, &choices, &mut only)?;
+    if let Some(class) = only {
+        if rate == ClassRate::Decided && classes.ordered && class == 0 {
+            return Err(settings.wrong(&format!(
+                "every decision is at least {:?}, the lowest class; choose a higher class",
+                classes.names[0]
+            )));
+        }
+        parity = parity.of_class(class);
+    }
+    settings.number("tau", At::Least(LEAST_TAU), &mut parity.tau)?;
+    settings.number("beta", At::Above(0.0), &mut parity.beta)?;
+    Ok(Box::new(parity))
 }
 
 /// A loss of predicted numbers.

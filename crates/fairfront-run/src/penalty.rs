@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCK_ROWS, Cholesky, Counts, Dataset, FairProblem, Linear, Loaded, LogLoss, Objective, Points,
-    Preconditioner, Predictor, Problem, Purpose, Residual, ResidualLoss, RowBlock, RowSource,
-    SecondOrder, Stream, Target, predictor_of,
+    BLOCK_ROWS, Cholesky, ClassLoss, Counts, Dataset, FairProblem, Linear, Loaded, LogLoss,
+    Multinomial, Objective, Points, Preconditioner, Predictor, Problem, Purpose, Residual,
+    ResidualLoss, RowBlock, RowSource, SecondOrder, Stream, Target, predictor_of,
 };
 use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
@@ -159,9 +159,23 @@ pub(crate) fn linear_model(
     lambda: f64,
     mut stop: StopSignal,
 ) -> Result<Points, Error> {
-    let problem = convex_problem(Arc::new(train.clone()), Arc::new(Linear), lambda)?;
-    let solved = Trace::default().solve(&problem, &mut stop)?;
-    Ok(solved.unmitigated.points)
+    let rows = Arc::new(train.clone());
+    let Some(classes) = train.schema().target.classes() else {
+        let problem = convex_problem(rows, Arc::new(Linear), lambda)?;
+        let solved = Trace::default().solve(&problem, &mut stop)?;
+        return Ok(solved.unmitigated.points);
+    };
+    let multinomial = Multinomial {
+        n_classes: classes.len(),
+    };
+    let problem = convex_problem(rows, Arc::new(multinomial), lambda)?;
+    let n = problem.n_params();
+    let mut x = minimize(&problem, &vec![0.0; n], &stop)?;
+    if stop.is_set() {
+        return Err(fairfront_core::Error::Stopped.into());
+    }
+    multinomial.centered(&mut x);
+    Ok(Points::from_vec(n, x))
 }
 
 /// The largest penalty whose mean held-out loss is within one standard error of the least.
@@ -222,7 +236,7 @@ fn by_cross_validation(
 }
 
 /// Row numbers of each fold, ascending. The rows of each label are shuffled and distributed in
-/// turn, so that every fold has its share of both.
+/// turn, so that every fold has its share of each.
 fn folds(train: &Loaded, seed: u64) -> Vec<Vec<usize>> {
     let labels: Vec<f64> = train
         .blocks()
@@ -230,10 +244,14 @@ fn folds(train: &Loaded, seed: u64) -> Vec<Vec<usize>> {
         .collect();
     let mut folds = vec![Vec::new(); FOLDS];
     let n = labels.len();
-    for (key, positive) in [(0, false), (1, true)] {
-        let of_label = (0..n).filter(|row| (labels[*row] > 0.0) == positive);
-        let mut rows: Vec<usize> = of_label.collect();
-        Stream::new(seed, Purpose::Fold, [key, 0]).shuffle(&mut rows);
+    // Numbers are divided by their sign.
+    let key = |label: f64| match train.schema().target.classes() {
+        Some(_) => label as usize,
+        None => usize::from(label > 0.0),
+    };
+    for label in 0..train.schema().target.n_labels() {
+        let mut rows: Vec<usize> = (0..n).filter(|row| key(labels[*row]) == label).collect();
+        Stream::new(seed, Purpose::Fold, [label as u64, 0]).shuffle(&mut rows);
         for (place, row) in rows.into_iter().enumerate() {
             folds[place % FOLDS].push(row);
         }
@@ -302,7 +320,8 @@ pub(crate) fn weight_of(rows: &Dataset) -> Result<f64, Error> {
 /// error of a number.
 pub(crate) fn convex_loss(target: &Target, lambda: f64) -> Arc<dyn Objective> {
     match target {
-        Target::Binary | Target::Classes(_) => Arc::new(LogLoss { lambda }),
+        Target::Binary => Arc::new(LogLoss { lambda }),
+        Target::Classes(_) => Arc::new(ClassLoss { lambda }),
         Target::Number(_) => Arc::new(ResidualLoss {
             of: Residual::Squared,
             lambda,

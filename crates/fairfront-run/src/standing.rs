@@ -72,9 +72,24 @@ impl Standing {
 }
 
 /// The error rate of the same decision for all rows, on training and validation rows, with the
-/// costs of the first objective; for a number, the first measure of the mean as the prediction.
+/// costs of the first objective if they are unequal; for a number, the first measure of the mean as the
+/// prediction.
 fn least_error(problem: &FairProblem, encoded: &Encoded) -> Result<f64, Error> {
-    if !encoded.part(Part::Train).schema().target.is_binary() {
+    let target = &encoded.part(Part::Train).schema().target;
+    if target.classes().is_some() {
+        let mut of_class = vec![0.0; target.n_labels()];
+        for part in [Part::Train, Part::Validation] {
+            let weights = Counts::of(encoded.part(part), None)?.weights.concat();
+            of_class
+                .iter_mut()
+                .zip(weights)
+                .for_each(|(w, more)| *w += more);
+        }
+        let total: f64 = of_class.iter().sum();
+        let most = of_class.iter().copied().fold(0.0, f64::max);
+        return Ok(if total > 0.0 { 1.0 - most / total } else { 1.0 });
+    }
+    if !target.is_binary() {
         let n = problem.n_params();
         let zero = Points::from_vec(n, vec![0.0; n]);
         let values = judge::values(problem, encoded, FrontIn::Measures, &zero)?;
@@ -83,8 +98,8 @@ fn least_error(problem: &FairProblem, encoded: &Encoded) -> Result<f64, Error> {
     let (mut negative, mut positive) = (0.0, 0.0);
     for part in [Part::Train, Part::Validation] {
         let counts = Counts::of(encoded.part(part), None)?;
-        negative += counts.weights[0][0];
-        positive += counts.weights[0][1];
+        negative += counts.weight_of_label(0, Some(-1.0));
+        positive += counts.weight_of_label(0, Some(1.0));
     }
     let first = problem.objectives().next().and_then(Objective::measure);
     let costs = match first {

@@ -251,6 +251,20 @@ fn check(
             )));
         }
     }
+    if let Some(classes) = train.schema().target.classes() {
+        let counts = Counts::of(train, None)?;
+        let missing = (0..classes.len()).find(|class| counts.rows[0][*class] == 0);
+        return match missing {
+            None => Ok(()),
+            Some(class) => {
+                let class = &classes.names[class];
+                Err(Error::data(say![
+                    "no training row has the class {class:?}, so a model cannot learn it";
+                    "choose another ", either([SPLIT, TARGET])
+                ]))
+            }
+        };
+    }
     if !train.schema().target.is_binary() {
         return Ok(());
     }

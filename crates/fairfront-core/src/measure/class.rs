@@ -6,7 +6,7 @@ use super::{Measures, share};
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::{ClassOutput, ClassRate, Output};
 use crate::predictor::Predictor;
-use crate::{Attribute, Classes, Error, Points, Schema};
+use crate::{Attribute, Calibration, Classes, Error, Points, Schema};
 
 /// The largest number of classes for which runs contain the counts of all pairs of class and decision.
 pub const MOST_PAIRS: usize = 10;
@@ -137,6 +137,8 @@ impl ClassCounts {
 pub struct ClassMeasures {
     /// Whether decisions are compared cumulatively.
     pub ordered: bool,
+    /// The log loss of the calibrated probabilities, if requested.
+    pub calibrated_loss: Option<f64>,
     /// Over all rows.
     pub overall: ClassCounts,
     /// By attribute and group; rows of unknown group are only in `overall`.
@@ -150,6 +152,7 @@ impl ClassMeasures {
         let of = |attribute: &Attribute| vec![none.clone(); attribute.groups.len()];
         Self {
             ordered: classes.ordered,
+            calibrated_loss: None,
             groups: attributes.iter().map(of).collect(),
             overall: none,
         }
@@ -163,6 +166,7 @@ impl ClassMeasures {
         };
         Self {
             ordered: self.ordered,
+            calibrated_loss: None,
             overall: self.overall.with(&other.overall),
             groups: self.groups.iter().zip(&other.groups).map(add).collect(),
         }
@@ -297,10 +301,9 @@ impl Measures {
                 false => of.counts.iter().copied().map(Some).collect(),
             }
         };
-        let log_loss = self.probabilities.as_ref();
         let mut values = vec![
             all.accuracy(),
-            log_loss.map_or(self.log_loss, |p| p.log_loss),
+            classes.calibrated_loss.or(self.log_loss),
             all.balanced_accuracy(),
             all.macro_f1(),
         ];
@@ -419,6 +422,7 @@ pub(super) fn measure_classes(
             log_loss: share(sums[0], total),
             classes: Some(ClassMeasures {
                 ordered: classes.ordered,
+                calibrated_loss: None,
                 overall,
                 groups: groups.collect(),
             }),
@@ -426,4 +430,41 @@ pub(super) fn measure_classes(
         }
     };
     Ok(sums.chunks_exact(per_point).map(of_point).collect())
+}
+
+/// Adds the log losses of calibrated probabilities, with one calibration per model.
+pub(crate) fn add_calibrated_losses(
+    predictor: &dyn Predictor,
+    rows: &dyn Engine,
+    points: &Points,
+    calibrations: &[Calibration],
+    measures: &mut [Measures],
+) -> Result<(), Error> {
+    let schema = rows.schema();
+    let statistics = [Statistics::ByCell {
+        output: Output::Class(ClassOutput::Loss),
+        cells: Cells::ALL,
+    }];
+    let mut scaled = Points::new(points.n_params());
+    for (model, point) in points.iter().enumerate() {
+        let factor = calibrations.get(model).copied().unwrap_or_default().slope;
+        let point_of = predictor.scaled(schema, point, factor);
+        scaled.push(point_of.as_deref().unwrap_or(point));
+    }
+    let sums = rows.sum(&Pass {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(&scaled),
+        wanted: Wanted::Sums {
+            statistics: Cow::Borrowed(&statistics),
+        },
+        over: Over::All,
+    })?;
+    let (weights, sums) = sums.split_at(statistics[0].n_weights(schema));
+    let total: f64 = weights.iter().sum();
+    for (measures, sum) in measures.iter_mut().zip(sums) {
+        if let Some(classes) = &mut measures.classes {
+            classes.calibrated_loss = share(*sum, total);
+        }
+    }
+    Ok(())
 }
