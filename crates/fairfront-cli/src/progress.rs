@@ -167,6 +167,11 @@ impl Bar {
     /// Starts the clock; from now on, Ctrl-C stops the work and keeps the results so far.
     pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
         listen();
+        Self::watch(quiet, max_seconds)
+    }
+
+    /// Starts the clock for work without results to keep, which Ctrl-C ends at once.
+    pub(crate) fn watch(quiet: bool, max_seconds: Option<f64>) -> Self {
         let start = Instant::now();
         let bar = Self {
             quiet,
