@@ -25,8 +25,8 @@ use std::fmt::Write;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::{
-    ColumnSummary, Diagnostic, Dropped, GroupSummary, Inspection, Ordered, Prepared, Proxy, Role,
-    Severity, TargetDistribution, date_text,
+    ClassSummary, ColumnSummary, Diagnostic, Dropped, GroupSummary, Inspection, Ordered, Prepared,
+    Proxy, Role, Severity, TargetDistribution, date_text,
 };
 
 use crate::output;
@@ -225,7 +225,73 @@ fn distribution(found: &TargetDistribution) -> String {
             number(*mean),
             number(*standard_deviation)
         ),
+        TargetDistribution::Classes { classes, ordered } => {
+            let (first, others) = shown_classes(&classes.0);
+            let shown = first.iter().map(|(name, class)| {
+                let (rows, share) = (grouped(class.count), percent(class.share));
+                format!("{} {rows} ({share})", cut(name, 30))
+            });
+            let mut shown: Vec<String> = shown.collect();
+            if let Some(others) = others {
+                let (rows, share) = (grouped(others.count), percent(others.share));
+                let n = classes.0.len() - first.len();
+                shown.push(format!("{} other classes {rows} ({share})", grouped(n)));
+            }
+            let n = grouped(classes.0.len());
+            let order = if *ordered { " in order" } else { "" };
+            format!("  {n} classes{order}: {}\n", shown.join(", "))
+        }
     }
+}
+
+/// The maximum number of classes that are shown one by one.
+const MOST_SHOWN: usize = 6;
+
+/// The classes to show one by one, and the sum of the others.
+fn shown_classes(
+    classes: &[(String, ClassSummary)],
+) -> (&[(String, ClassSummary)], Option<ClassSummary>) {
+    if classes.len() <= MOST_SHOWN {
+        return (classes, None);
+    }
+    let (first, others) = classes.split_at(MOST_SHOWN - 1);
+    let none = ClassSummary {
+        count: 0,
+        share: 0.0,
+    };
+    let sum = others.iter().fold(none, |sum, (_, class)| ClassSummary {
+        count: sum.count + class.count,
+        share: sum.share + class.share,
+    });
+    (first, Some(sum))
+}
+
+/// The groups of an attribute, with the share of each class.
+fn groups_by_class(groups: &Ordered<GroupSummary>) -> TextTable {
+    let of = |group: &GroupSummary| {
+        let classes = group.classes.as_ref().map_or(&[][..], |classes| &classes.0);
+        let (first, others) = shown_classes(classes);
+        let mut shares: Vec<(String, f64)> = first
+            .iter()
+            .map(|(name, class)| (format!(">{}", cut(name, 20)), class.share))
+            .collect();
+        shares.extend(others.map(|others| (">others".to_owned(), others.share)));
+        shares
+    };
+    let names = groups.0.first().map_or(Vec::new(), |(_, group)| of(group));
+    let mut header = vec!["group", ">rows", ">share"];
+    header.extend(names.iter().map(|(name, _)| name.as_str()));
+    let mut table = TextTable::new(&header);
+    for (name, group) in &groups.0 {
+        let mut row = vec![cut(name, 60), grouped(group.count), percent(group.share)];
+        row.extend(of(group).into_iter().map(|(_, share)| percent(share)));
+        table.row(row);
+    }
+    let total: usize = groups.0.iter().map(|(_, g)| g.count).sum();
+    let mut row = vec!["total".to_owned(), grouped(total), String::new()];
+    row.extend(names.iter().map(|_| String::new()));
+    table.row(row);
+    table
 }
 
 /// The number of rows in use, and why the others are dropped.
@@ -373,6 +439,23 @@ fn number(value: f64) -> String {
 }
 
 fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
+    if groups.0.iter().any(|(_, g)| g.classes.is_some()) {
+        groups_by_class(groups).render(out);
+    } else {
+        groups_by_rate(groups).render(out);
+    }
+    if unknown > 0 {
+        let _ = writeln!(
+            out,
+            "  {} whose group is unknown {} only for the loss",
+            counted(unknown, "row"),
+            if unknown == 1 { "counts" } else { "count" }
+        );
+    }
+}
+
+/// The groups of an attribute, with base rates or means.
+fn groups_by_rate(groups: &Ordered<GroupSummary>) -> TextTable {
     let labeled = groups.0.iter().any(|(_, g)| g.positives.is_some());
     let has_means = groups.0.iter().any(|(_, g)| g.mean.is_some());
     let mut table = if has_means {
@@ -419,15 +502,7 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     let total: usize = groups.0.iter().map(|(_, g)| g.count).sum();
     let positives = groups.0.iter().map(|(_, g)| g.positives).sum();
     table.row(row("total", total, String::new(), positives, String::new()));
-    table.render(out);
-    if unknown > 0 {
-        let _ = writeln!(
-            out,
-            "  {} whose group is unknown {} only for the loss",
-            counted(unknown, "row"),
-            if unknown == 1 { "counts" } else { "count" }
-        );
-    }
+    table
 }
 
 fn proxies(proxy: &Proxy, out: &mut String) {

@@ -45,6 +45,19 @@ pub(crate) struct TableArgs {
     /// Predict the target as a number
     #[arg(long, help_heading = "Columns")]
     numeric: bool,
+    /// Predict the target as a class, also if its values are numbers
+    #[arg(long, help_heading = "Columns")]
+    classes: bool,
+    /// All classes of the target, from the lowest to the highest, e.g. low,mid,high: predict a class,
+    /// and compare groups by the shares above each class
+    #[arg(
+        long,
+        value_name = "CLASSES",
+        allow_hyphen_values = true,
+        help_heading = "Columns"
+    )]
+    #[serde(deserialize_with = "strings_or_numbers")]
+    order: Vec<String>,
     /// Sensitive column; repeat for several, join with : for an intersection (sex:race)
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
@@ -449,15 +462,24 @@ impl TableArgs {
         fn list(own: Vec<String>, other: Vec<String>) -> Vec<String> {
             if own.is_empty() { other } else { own }
         }
+        // Any of the first settings overrides all others about the kind of the target, but an order goes with
+        // its classes.
+        let has_classes = self.classes || !self.order.is_empty();
+        let is_other = self.numeric || !self.positive.is_empty();
+        let is_set = has_classes || is_other;
         Self {
             files: list(self.files, other.files),
             config: self.config,
             target: self.target.or(other.target),
-            // One of these settings overrides the other.
-            numeric: self.numeric || (other.numeric && self.positive.is_empty()),
-            positive: match self.numeric {
+            numeric: self.numeric || (other.numeric && !is_set),
+            positive: match is_set {
                 true => self.positive,
-                false => list(self.positive, other.positive),
+                false => other.positive,
+            },
+            classes: self.classes || (other.classes && !is_other),
+            order: match is_other {
+                true => self.order,
+                false => list(self.order, other.order),
             },
             sensitive: list(self.sensitive, other.sensitive),
             bins: list(self.bins, other.bins),
@@ -503,6 +525,11 @@ impl TableArgs {
         if self.numeric {
             (spec.positive, spec.also_positive) = (None, Vec::new());
             spec.numeric = true;
+        }
+        if self.classes || !self.order.is_empty() {
+            (spec.positive, spec.also_positive) = (None, Vec::new());
+            spec.classes |= self.classes;
+            spec.order = names("--order", &self.order)?;
         }
         if let Some((first, others)) = self.positive.split_first() {
             (spec.positive, spec.also_positive) = (Some(first.clone()), others.to_vec());

@@ -67,7 +67,7 @@ const VERSION: u32 = 1;
 /// Labels, groups and weights of the rows to encode, one entry per row.
 #[derive(Debug, Clone, Default)]
 pub struct RowFacts {
-    /// −1 or +1, or standardized numbers ([`Unit::label`](fairfront_core::Unit::label)).
+    /// −1 or +1, positions of classes, or standardized numbers ([`Unit::label`](fairfront_core::Unit::label)).
     pub labels: Vec<f64>,
     /// Group codes for each attribute.
     pub groups: Vec<Vec<u32>>,
@@ -297,6 +297,14 @@ impl Encoding {
         {
             return Err(Error::BadEncoding(format!(
                 "the unit of the target {:?} is invalid",
+                rule.column
+            )));
+        }
+        if let Some(rule) = target
+            && rule.classes().is_some_and(|classes| !classes.is_sound())
+        {
+            return Err(Error::BadEncoding(format!(
+                "the classes of the target {:?} are invalid",
                 rule.column
             )));
         }

@@ -73,8 +73,8 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
 }
 
 /// Writes the encoded rows as CSV, in the order of [`write_rows`]: one column per feature (categories as 0
-/// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0; the number itself if the
-/// target is a number), `weight` and `split`. `encoded` must come from `prepared`.
+/// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0; the number or the class
+/// itself if the target is not binary), `weight` and `split`. `encoded` must come from `prepared`.
 pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     let schema = encoded.part(Part::Train).schema();
     let features = schema.feature_names();
@@ -114,7 +114,11 @@ pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) ->
         }
         let label = match schema.target {
             Target::Binary => u8::from(block.labels()[row] > 0.0).to_string(),
-            Target::Classes(_) | Target::Number(_) => prepared.labels[position].to_string(),
+            Target::Number(_) => prepared.labels[position].to_string(),
+            Target::Classes(ref classes) => {
+                let name = classes.names.get(block.labels()[row] as usize);
+                name.cloned().unwrap_or_default()
+            }
         };
         let weight = block.weights()[row].to_string();
         for field in [label.as_str(), weight.as_str(), part.name()] {

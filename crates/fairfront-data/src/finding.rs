@@ -1,6 +1,6 @@
 //! Warnings and notes that users need before they trust a front fitted on a table.
 
-use fairfront_core::{Message, counted, either, grouped, say};
+use fairfront_core::{Classes, Message, counted, either, grouped, say, with};
 
 use crate::encoding::Encoding;
 use crate::error::{Error, listed, shorten};
@@ -12,7 +12,7 @@ use crate::sieve::Dropped;
 use crate::spec::{MissingPolicy, Spec};
 use crate::split::Part;
 use crate::table::{Column, Diagnostic, Table, Values};
-use crate::target::TargetRule;
+use crate::target::{TargetKind, TargetRule};
 
 /// Columns that predict a group with at least this AUC are a proxy for it.
 const PROXY: f64 = 0.75;
@@ -37,7 +37,11 @@ impl Findings {
     /// Examines a prepared table. `encoding` is the one fitted on its training rows, if there is one.
     pub fn new(prepared: &Prepared, encoding: Option<&Encoding>) -> Result<Self, Error> {
         let train = prepared.split.part(Part::Train);
-        let positives = train.iter().filter(|p| prepared.is_positive(**p as usize));
+        let kind = prepared.target.as_ref().map(|rule| &rule.kind);
+        let mut label_counts = vec![0; TargetKind::n_places(kind)];
+        for position in train {
+            label_counts[prepared.label_place(*position as usize)] += 1;
+        }
         let proxies = match encoding {
             Some(encoding) => proxy::measure(prepared, encoding)?,
             None => Vec::new(),
@@ -58,7 +62,7 @@ impl Findings {
                 .collect(),
             target: prepared.target.as_ref(),
             n_train: train.len(),
-            n_positives: positives.count(),
+            label_counts: &label_counts,
             attributes: &prepared.attributes,
             counts: &prepared.all_training_counts(),
         };
@@ -71,9 +75,8 @@ impl Findings {
         diagnostics.extend(dropped_rows(facts));
         diagnostics.extend(kept_missing(facts));
         diagnostics.extend(rare_class(facts));
-        let has_classes = facts.target.is_some_and(|rule| !rule.is_number());
         let groups = facts.attributes.iter().zip(facts.counts);
-        let groups = groups.flat_map(|(rule, counts)| small_groups(rule, counts, has_classes));
+        let groups = groups.flat_map(|(rule, counts)| small_groups(rule, counts, facts.target));
         let groups = groups.collect();
         let names = facts.attributes.iter().map(|r| r.attribute.name.as_str());
         diagnostics.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
@@ -102,12 +105,12 @@ pub(crate) struct TableFacts<'a> {
     /// The columns of [`kept_columns`], with their missing values in the rows in use.
     pub(crate) kept_missing: Vec<(&'a str, usize)>,
     pub(crate) target: Option<&'a TargetRule>,
-    /// Training rows, and the positive ones among them.
     pub(crate) n_train: usize,
-    pub(crate) n_positives: usize,
+    /// Training rows of each class, or the negative and positive ones.
+    pub(crate) label_counts: &'a [usize],
     pub(crate) attributes: &'a [AttributeRule],
-    /// Negative and positive training rows in each group of each attribute.
-    pub(crate) counts: &'a [Vec<[usize; 2]>],
+    /// Training rows of each class in each group of each attribute.
+    pub(crate) counts: &'a [Vec<Vec<usize>>],
 }
 
 /// Sorts warnings first and otherwise keeps the order.
@@ -196,7 +199,11 @@ fn kept_missing(facts: &TableFacts<'_>) -> Option<Diagnostic> {
 
 fn rare_class(facts: &TableFacts<'_>) -> Option<Diagnostic> {
     let target = facts.target.filter(|rule| !rule.is_number())?;
-    let (n_train, positives) = (facts.n_train, facts.n_positives);
+    if let Some(classes) = target.classes() {
+        return rare_classes(facts, target, classes);
+    }
+    let n_train = facts.n_train;
+    let positives = facts.label_counts[1];
     let (count, class) = match positives <= n_train / 2 {
         true => (positives, "positive"),
         false => (n_train - positives, "negative"),
@@ -216,28 +223,64 @@ fn rare_class(facts: &TableFacts<'_>) -> Option<Diagnostic> {
     })
 }
 
+/// A warning about the rare ones of more than two classes.
+fn rare_classes(
+    facts: &TableFacts<'_>,
+    target: &TargetRule,
+    classes: &Classes,
+) -> Option<Diagnostic> {
+    // The same share of an equal share as for two classes.
+    let least = facts.n_train as f64 * RARE_CLASS * 2.0 / classes.len() as f64;
+    let is_rare = |count: usize| count < FEW_OF_CLASS || (count as f64) < least;
+    let mut rare: Vec<(&String, usize)> = classes
+        .names
+        .iter()
+        .zip(facts.label_counts.iter().copied())
+        .filter(|(_, count)| is_rare(*count))
+        .collect();
+    if rare.is_empty() {
+        return None;
+    }
+    rare.sort_by_key(|(_, count)| *count);
+    let shown = rare.iter().map(|(name, count)| {
+        let share = 100.0 * *count as f64 / facts.n_train.max(1) as f64;
+        format!("{:?} ({}, {share:.1}%)", shorten(name), grouped(*count))
+    });
+    let shown = listed(shown, 5);
+    let problem = format!(
+        "some classes of the target {:?} have few of the {} training rows: {shown}; models learn little about \
+         them, and rates among them are uncertain",
+        target.column,
+        grouped(facts.n_train)
+    );
+    let mut message = Message::from(problem);
+    message.push_remedy(say!["merge them", with(MERGE)]);
+    Some(Diagnostic::warning(message))
+}
+
 /// A kind of row that counts in comparisons between groups.
 struct Counted<'a> {
     /// Groups that have too few rows of this kind.
     small: &'a [u32],
-    /// The number of rows of this kind, from a group's negative and positive training rows.
-    count: fn(&[usize; 2]) -> usize,
+    /// The number of rows of this kind, from a group's training rows of each class.
+    count: fn(&[usize]) -> usize,
     rows: &'static str,
     compared_in: &'static str,
 }
 
 /// Warns about groups that are not compared, and about groups that are compared although they are small.
+/// `counts` are the training rows of each class per group, or the negative and positive ones.
 pub(crate) fn small_groups(
     rule: &AttributeRule,
-    counts: &[[usize; 2]],
-    has_classes: bool,
+    counts: &[Vec<usize>],
+    target: Option<&TargetRule>,
 ) -> Vec<Diagnostic> {
     let (attribute, least) = (&rule.attribute, rule.min_group);
     let small = &attribute.small;
     let kinds = [
         Counted {
             small: &small.all,
-            count: |c| c[0] + c[1],
+            count: |c| c.iter().sum(),
             rows: "training rows",
             compared_in: "all differences and ratios",
         },
@@ -262,7 +305,8 @@ pub(crate) fn small_groups(
         listed(groups.iter().map(of), 4)
     };
     let mut diagnostics = Vec::new();
-    let looked_at = if has_classes { 3 } else { 1 };
+    let is_binary = target.is_some_and(TargetRule::is_binary);
+    let looked_at = if is_binary { 3 } else { 1 };
     for (position, kind) in kinds.iter().take(looked_at).enumerate() {
         // Do not list again the groups that are too small overall.
         let is_new = |g: &u32| position == 0 || !small.all.contains(g);
@@ -275,11 +319,7 @@ pub(crate) fn small_groups(
                 named(&groups, kind),
                 kind.compared_in
             );
-            diagnostics.push(Diagnostic::warning(say![
-                problem;
-                "merge them with ", either([MERGE.into(), POOL_GROUPS.is(least)]);
-                "change ", MIN_GROUP
-            ]));
+            diagnostics.push(left_out(problem, least));
         }
         let kept = (0..counts.len() as u32).filter(|g| !kind.small.contains(g));
         let is_few = |g: &u32| (kind.count)(&counts[*g as usize]) < least;
@@ -292,8 +332,69 @@ pub(crate) fn small_groups(
                 kind.rows,
                 named(&kept, kind)
             )));
-            break;
+            return diagnostics;
         }
+    }
+    if let Some(classes) = target.and_then(TargetRule::classes) {
+        diagnostics.extend(small_by_class(rule, counts, classes));
+    }
+    diagnostics
+}
+
+/// A warning about groups that are left out of comparisons.
+fn left_out(problem: String, least: usize) -> Diagnostic {
+    Diagnostic::warning(say![
+        problem;
+        "merge them with ", either([MERGE.into(), POOL_GROUPS.is(least)]);
+        "change ", MIN_GROUP
+    ])
+}
+
+/// Warns about groups with few rows of one of more than two classes: those that are not compared, and those
+/// that are compared although they are small. Groups that are too small overall have their own warning.
+fn small_by_class(
+    rule: &AttributeRule,
+    counts: &[Vec<usize>],
+    classes: &Classes,
+) -> Vec<Diagnostic> {
+    let (attribute, least) = (&rule.attribute, rule.min_group);
+    let (mut not_compared, mut compared) = (Vec::new(), Vec::new());
+    for (class, name) in classes.names.iter().enumerate() {
+        let small = attribute.small.with_label(Some(class as f64));
+        for (group, group_name) in attribute.groups.iter().enumerate() {
+            let n = counts[group][class];
+            if n >= least || attribute.small.all.contains(&(group as u32)) {
+                continue;
+            }
+            let shown = format!(
+                "{:?} with {:?} ({})",
+                shorten(group_name),
+                shorten(name),
+                grouped(n)
+            );
+            match small.contains(&(group as u32)) {
+                true => not_compared.push(shown),
+                false => compared.push(shown),
+            }
+        }
+    }
+    let mut diagnostics = Vec::new();
+    if !not_compared.is_empty() {
+        let problem = format!(
+            "{:?} has groups with fewer than {least} training rows of a class: {}; they are reported, but left \
+             out of differences between rows of this class",
+            attribute.name,
+            listed(not_compared.into_iter(), 4)
+        );
+        diagnostics.push(left_out(problem, least));
+    }
+    if !compared.is_empty() {
+        diagnostics.push(Diagnostic::warning(format!(
+            "{:?} has fewer than two groups with {least} training rows of some classes, so its largest groups \
+             are compared although they are small: {}",
+            attribute.name,
+            listed(compared.into_iter(), 4)
+        )));
     }
     diagnostics
 }

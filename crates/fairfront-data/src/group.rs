@@ -206,10 +206,18 @@ impl AttributeRule {
         Ok(Some(code_of))
     }
 
-    /// Decides which groups are compared, from the numbers of negative and positive training rows per
-    /// group.
-    pub(crate) fn fix_small(&mut self, counts: &[[usize; 2]]) {
-        self.attribute.small = SmallGroups::new(self.min_group, counts);
+    /// Decides which groups are compared, from the numbers of training rows of each class per group, or of
+    /// negative and positive ones.
+    pub(crate) fn fix_small(&mut self, counts: &[Vec<usize>]) {
+        let least = self.min_group;
+        let binary: Option<Vec<[usize; 2]>> = counts
+            .iter()
+            .map(|counts| counts.as_slice().try_into().ok())
+            .collect();
+        self.attribute.small = match binary {
+            Some(counts) => SmallGroups::new(least, &counts),
+            None => SmallGroups::of_classes(least, counts),
+        };
     }
 
     /// The groups that occur in `rows`, in order. If several names stand for the same numbers, the first is

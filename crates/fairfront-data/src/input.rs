@@ -33,7 +33,7 @@ pub struct Facts {
     pub rows_read: usize,
     /// Rows in use.
     pub rows_used: usize,
-    /// Rows in use with label +1; 0 if the target is a number.
+    /// Rows in use with label +1; 0 unless the target is binary.
     pub positives: usize,
     /// Reasons for dropped rows.
     pub dropped: Vec<Dropped>,

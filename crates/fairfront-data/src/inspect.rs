@@ -1,4 +1,4 @@
-use fairfront_core::{Attribute, UNKNOWN_GROUP, say};
+use fairfront_core::{Attribute, Classes, UNKNOWN_GROUP, say};
 
 use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::proxy::Proxy;
 use crate::sieve::Dropped;
 use crate::spec::{Role, attribute_name};
 use crate::table::{Column, ColumnType, Diagnostic, LeftOut, Values};
-use crate::target::TargetRule;
+use crate::target::{TargetKind, TargetRule};
 
 /// A summary of a table before any training.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -88,7 +88,7 @@ pub struct NumericRange {
 pub struct TargetSummary {
     /// The column.
     pub column: String,
-    /// The condition for label +1, in readable form; the column if the target is a number.
+    /// The condition for label +1, in readable form; the column if the target is not binary.
     #[serde(skip)]
     pub condition: String,
     /// The distribution of the labels.
@@ -122,6 +122,22 @@ pub enum TargetDistribution {
         /// Largest.
         max: f64,
     },
+    /// More than two classes.
+    Classes {
+        /// The classes, in order.
+        classes: Ordered<ClassSummary>,
+        /// Whether their order has a meaning, from the lowest to the highest.
+        ordered: bool,
+    },
+}
+
+/// A summary of one of more than two classes over the rows in use.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ClassSummary {
+    /// Number of rows.
+    pub count: usize,
+    /// Weighted share of the rows.
+    pub share: f64,
 }
 
 /// A summary of one group over the rows in use.
@@ -138,6 +154,10 @@ pub struct GroupSummary {
     /// Weighted mean of a target that is a number; `None` without one or if all weights are 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
+    /// Rows of each of more than two classes, with their weighted shares of the group; `None` without such
+    /// classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Ordered<ClassSummary>>,
 }
 
 impl Inspection {
@@ -318,15 +338,23 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
     Some(TargetSummary {
         column: rule.column.clone(),
         condition: rule.condition(),
-        distribution: match rule.is_number() {
-            true => numbers(prepared),
-            false => classes(prepared, rule.positive_text()),
+        distribution: match &rule.kind {
+            TargetKind::Number { .. } => numbers(prepared),
+            TargetKind::Binary { .. } => two_classes(prepared, rule.positive_text()),
+            TargetKind::Classes(classes) => {
+                let mut sums = ClassCounts::new(classes);
+                (0..prepared.n_rows()).for_each(|position| sums.add(prepared, position));
+                TargetDistribution::Classes {
+                    classes: sums.summary(classes),
+                    ordered: classes.ordered,
+                }
+            }
         },
     })
 }
 
 /// The distribution of a binary target.
-fn classes(prepared: &Prepared, positive: String) -> TargetDistribution {
+fn two_classes(prepared: &Prepared, positive: String) -> TargetDistribution {
     let positives = prepared.n_positives();
     let weighted = prepared.labels.iter().zip(&prepared.weights);
     // Start from 0, because an empty sum is −0.
@@ -358,6 +386,35 @@ fn numbers(prepared: &Prepared) -> TargetDistribution {
     }
 }
 
+/// Rows of each of more than two classes, with the sums of their weights.
+#[derive(Clone)]
+struct ClassCounts(Vec<(usize, f64)>);
+
+impl ClassCounts {
+    fn new(classes: &Classes) -> Self {
+        Self(vec![(0, 0.0); classes.len()])
+    }
+
+    fn add(&mut self, prepared: &Prepared, position: usize) {
+        let (count, weight) = &mut self.0[prepared.label_place(position)];
+        *count += 1;
+        *weight += prepared.weights[position];
+    }
+
+    fn summary(&self, classes: &Classes) -> Ordered<ClassSummary> {
+        let total = self.0.iter().fold(0.0, |sum, (_, weight)| sum + weight);
+        let summary = |(name, (count, weight)): (&String, &(usize, f64))| {
+            let share = if total > 0.0 { weight / total } else { 0.0 };
+            let summary = ClassSummary {
+                count: *count,
+                share,
+            };
+            (name.clone(), summary)
+        };
+        Ordered(classes.names.iter().zip(&self.0).map(summary).collect())
+    }
+}
+
 fn group_table(
     prepared: &Prepared,
     attribute: &Attribute,
@@ -372,6 +429,9 @@ fn group_table(
         /// The weighted sum of labels.
         labels: f64,
     }
+    let rule = prepared.target.as_ref();
+    let classes = rule.and_then(TargetRule::classes);
+    let mut by_class = vec![classes.map(ClassCounts::new); attribute.groups.len()];
     let mut sums = vec![Sums::default(); attribute.groups.len()];
     for (i, &group) in groups.iter().enumerate() {
         if let Some(sums) = sums.get_mut(group as usize) {
@@ -382,12 +442,16 @@ fn group_table(
                 sums.positives += 1;
                 sums.positive_weight += prepared.weights[i];
             }
+            if let Some(counts) = &mut by_class[group as usize] {
+                counts.add(prepared, i);
+            }
         }
     }
     let total: f64 = sums.iter().map(|s| s.weight).sum();
-    let is_number = prepared.target.as_ref().map(TargetRule::is_number);
-    let (is_binary, is_number) = (is_number == Some(false), is_number == Some(true));
-    let summarize = |(group, s): (&String, Sums)| {
+    let is_binary = rule.is_some_and(TargetRule::is_binary);
+    let is_number = rule.is_some_and(TargetRule::is_number);
+    let summarize = |((group, s), counts): ((&String, Sums), &Option<ClassCounts>)| {
+        let counts = counts.as_ref().zip(classes);
         let weighs = s.weight > 0.0;
         let summary = GroupSummary {
             count: s.count,
@@ -395,8 +459,10 @@ fn group_table(
             positives: is_binary.then_some(s.positives),
             base_rate: (is_binary && weighs).then(|| s.positive_weight / s.weight),
             mean: (is_number && weighs).then(|| s.labels / s.weight),
+            classes: counts.map(|(counts, classes)| counts.summary(classes)),
         };
         (group.clone(), summary)
     };
-    Ordered(attribute.groups.iter().zip(sums).map(summarize).collect())
+    let groups = attribute.groups.iter().zip(sums).zip(&by_class);
+    Ordered(groups.map(summarize).collect())
 }

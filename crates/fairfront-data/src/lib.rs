@@ -67,6 +67,7 @@ mod split;
 mod stored;
 mod table;
 mod target;
+mod target_class;
 mod target_number;
 
 pub use comparison::{Comparison, Sign};
@@ -84,7 +85,8 @@ pub use held::HeldRows;
 pub use identifier::identifier_warnings;
 pub use input::{Facts, Input, Source};
 pub use inspect::{
-    ColumnSummary, GroupSummary, Inspection, NumericRange, TargetDistribution, TargetSummary,
+    ClassSummary, ColumnSummary, GroupSummary, Inspection, NumericRange, TargetDistribution,
+    TargetSummary,
 };
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,

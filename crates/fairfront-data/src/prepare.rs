@@ -21,7 +21,7 @@ use crate::sieve::{Dropped, Exclusion, Sieve, Sieved};
 use crate::spec::{Spec, SplitRule, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Diagnostic, Table};
-use crate::target::{TargetCounts, TargetPlan, TargetRule};
+use crate::target::{TargetCounts, TargetKind, TargetPlan, TargetRule};
 use crate::target_number::{TargetColumn, TargetSums};
 
 /// A table with roles for its columns: which rows are in use, with their labels, groups and weights, and
@@ -48,7 +48,7 @@ pub struct Prepared {
     pub published: bool,
     /// The target's rule; `None` without a target.
     pub target: Option<TargetRule>,
-    /// +1 or −1, or the number in the unit of the table; empty without a target.
+    /// +1 or −1, the position of the class, or the number in the unit of the table; empty without a target.
     pub labels: Vec<f64>,
     /// Weights; all 1 unless there is a weight column.
     pub weights: Vec<f64>,
@@ -114,7 +114,7 @@ impl Prepared {
             let plan = TargetPlan::new(spec, target, &counts, &mut prepared.diagnostics)?;
             prepared.labels = plan.labels(&prepared.table, &prepared.rows)?;
             match plan {
-                TargetPlan::Binary(rule) => prepared.target = Some(rule),
+                TargetPlan::Classes(rule) => prepared.target = Some(rule),
                 // Its rule follows from the training rows.
                 TargetPlan::Number(column) => number = Some(column),
             }
@@ -127,7 +127,7 @@ impl Prepared {
         prepared.balance()?;
         prepared.split = split(&prepared.table, &prepared.rows)?;
         prepared.split.shuffle(spec.seed);
-        prepared.check_class_weights()?;
+        prepared.check_classes()?;
         if let Some(column) = number {
             prepared.fit_unit(&column)?;
         }
@@ -249,23 +249,22 @@ impl Prepared {
                 }
             }
         }
-        let counts: Vec<Vec<[usize; 2]>> = (0..self.attributes.len())
-            .map(|a| self.training_counts(a))
-            .collect();
+        let counts = self.all_training_counts();
         for (rule, counts) in self.attributes.iter_mut().zip(&counts) {
             rule.fix_small(counts);
         }
         Ok(())
     }
 
-    /// Numbers of negative and positive training rows in each group of an attribute. Without a target, and if
-    /// it is a number, all rows count as negative.
-    pub fn training_counts(&self, attribute: usize) -> Vec<[usize; 2]> {
-        let mut counts = vec![[0; 2]; self.attributes[attribute].attribute.groups.len()];
+    /// Numbers of training rows of each class in each group of an attribute. A binary target has the classes
+    /// negative and positive. Without a target, and if it is a number, all rows count as negative.
+    pub fn training_counts(&self, attribute: usize) -> Vec<Vec<usize>> {
+        let none = vec![0; TargetKind::n_places(self.kind())];
+        let mut counts = vec![none; self.attributes[attribute].attribute.groups.len()];
         for &position in self.split.part(Part::Train) {
             let group = self.groups[attribute][position as usize] as usize;
             if let Some(count) = counts.get_mut(group) {
-                count[usize::from(self.is_positive(position as usize))] += 1;
+                count[self.label_place(position as usize)] += 1;
             }
         }
         counts
@@ -314,15 +313,25 @@ impl Prepared {
 
     /// Whether the target is binary.
     fn is_binary(&self) -> bool {
-        self.target.as_ref().is_some_and(|rule| !rule.is_number())
+        self.target.as_ref().is_some_and(TargetRule::is_binary)
     }
 
-    /// Whether a row has label +1; never if the target is a number.
+    fn kind(&self) -> Option<&TargetKind> {
+        self.target.as_ref().map(|rule| &rule.kind)
+    }
+
+    /// The position at which a row is counted by its label ([`TargetKind::place`]).
+    pub(crate) fn label_place(&self, position: usize) -> usize {
+        let label = self.labels.get(position).copied();
+        TargetKind::place(self.kind(), label.unwrap_or(-1.0))
+    }
+
+    /// Whether a row has label +1; never unless the target is binary.
     pub(crate) fn is_positive(&self, position: usize) -> bool {
         self.is_binary() && self.labels[position] > 0.0
     }
 
-    /// Number of rows with label +1; 0 if the target is a number.
+    /// Number of rows with label +1; 0 unless the target is binary.
     pub fn n_positives(&self) -> usize {
         match self.is_binary() {
             true => self.labels.iter().filter(|label| **label > 0.0).count(),
@@ -412,8 +421,28 @@ impl Prepared {
         for groups in &mut self.groups {
             *groups = kept.iter().map(|k| groups[pick(k)]).collect();
         }
+        if let Some(target) = &self.target
+            && let Some(classes) = target.classes()
+        {
+            let mut is_present = vec![false; classes.len()];
+            self.labels
+                .iter()
+                .for_each(|label| is_present[*label as usize] = true);
+            if let Some(class) = is_present.iter().position(|present| !present) {
+                let (rows, class) = (grouped(self.n_rows()), &classes.names[class]);
+                return Err(Error::column(
+                    &target.column,
+                    say![
+                        "none of the {rows} rows that remain after ", BALANCE, " has the class {class:?}";
+                        "balance by another attribute";
+                        "try another ", SEED
+                    ],
+                ));
+            }
+        }
         let positives = self.n_positives();
         if let Some(target) = &self.target
+            && target.is_binary()
             && (positives == 0 || positives == self.n_rows())
         {
             let rows = grouped(self.n_rows());

@@ -6,6 +6,7 @@ settings! {
     BALANCE = Name::new("balance");
     BINS = Name::new("bins");
     CATEGORICAL = Name::new("categorical");
+    CLASSES = Name::new("classes");
     COLUMNS = Name::new("columns");
     DATA_GET = Name::command_named("data get");
     DATE_PARTS = Name::new("date_parts");
@@ -22,6 +23,7 @@ settings! {
     MISSING_VALUE = Name::new("missing_value");
     NO_HEADER = Name::new("no_header");
     NUMERIC = Name::new("numeric");
+    ORDER = Name::new("order");
     POOL_GROUPS = Name::new("pool_groups");
     POOL_RARE = Name::new("pool_rare");
     POSITIVE = Name::new("positive");

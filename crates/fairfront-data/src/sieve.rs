@@ -154,8 +154,16 @@ impl<'a> Sieve<'a> {
             return self.check_numbers(&rule.column, Some(unit));
         }
         let unknown = rule.unknown_values(self.table, target_values)?;
+        let has_classes = rule.classes().is_some();
         self.check(&rule.column, |row| {
             let value = unknown[row as usize].as_ref()?;
+            if has_classes {
+                return Some(say![
+                    "the target is {value:?}, which is not a class of the first batch";
+                    "fix the value";
+                    "start a new state"
+                ]);
+            }
             Some(say![
                 "the target has the value {value:?}, which did not occur in the first batch";
                 "fix the value";

@@ -14,6 +14,7 @@ use crate::setting::{
     POOL_GROUPS, POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
 };
 use crate::table::ColumnType;
+use crate::target_class;
 
 /// The treatment of rows with a missing value in a feature column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -204,6 +205,13 @@ pub struct Spec {
     /// has more than two different numbers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numeric: bool,
+    /// Whether the target is a class, also if its values are numbers. Without this and without a positive value,
+    /// it is one of more than two classes if its column has more than two values that are not numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub classes: bool,
+    /// All classes of the target from the lowest to the highest, if their order has a meaning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
     /// Bin edges that turn a numeric sensitive column into groups.
@@ -311,7 +319,13 @@ impl Spec {
     /// Whether the target may be a number, depending on the type of its column.
     pub(crate) fn may_be_numeric(&self) -> bool {
         let is_merged = |target: &String| self.merges.contains_key(target);
-        self.positives().is_empty() && !self.target.as_ref().is_some_and(is_merged)
+        let is_open = self.positives().is_empty() && !self.wants_classes();
+        is_open && !self.target.as_ref().is_some_and(is_merged)
+    }
+
+    /// Whether the settings make the target a class.
+    pub fn wants_classes(&self) -> bool {
+        self.classes || !self.order.is_empty()
     }
 
     /// The column itself, or the date that it is a part of.
@@ -632,6 +646,7 @@ impl Spec {
         if self.numeric && self.target.is_none() {
             return usage(say![NUMERIC, " needs ", TARGET]);
         }
+        target_class::check_spec(self)?;
         if self.numeric && !self.positives().is_empty() {
             return usage(say![
                 NUMERIC,

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use fairfront_core::{
-    BLOCK_ROWS, Dataset, Purpose, RowBlock, Schema, Stream, Target, UNKNOWN_GROUP, label_of,
+    BLOCK_ROWS, Dataset, MOST_CLASSES, Purpose, RowBlock, Schema, Stream, Target, UNKNOWN_GROUP,
+    label_of,
 };
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -13,12 +14,14 @@ use crate::error::Error;
 use crate::finding::small_groups;
 use crate::split::Part;
 use crate::table::Diagnostic;
+use crate::target::TargetKind;
 
 /// Marks a categorical value without a category.
 const NO_CATEGORY: u32 = u32::MAX;
 const MAGIC: &[u8; 8] = b"ffrows\r\n";
-/// The latest version. Rows with two labels are written as version 1, which has one byte per label.
-const VERSION: u32 = 2;
+/// The latest version, which has more than two classes. Rows with two labels are written as version 1, and numbers
+/// as version 2. Classes have one byte per label, like two labels.
+const VERSION: u32 = 3;
 /// Bytes of the magic word, version and shapes.
 const HEADER: usize = 8 + 4 + 4 + 4 + 4 + 8;
 const SUM: usize = 32;
@@ -47,28 +50,45 @@ enum Labels {
     Binary(Vec<u8>),
     /// Standardized numbers.
     Numbers(Vec<f64>),
+    /// Positions of classes.
+    Classes(Vec<u8>),
 }
 
 impl Labels {
     fn of(target: &Target) -> Self {
         match target {
             Target::Binary => Self::Binary(Vec::new()),
-            Target::Classes(_) | Target::Number(_) => Self::Numbers(Vec::new()),
+            Target::Number(_) => Self::Numbers(Vec::new()),
+            Target::Classes(_) => Self::Classes(Vec::new()),
         }
     }
 
-    fn is_binary(&self) -> bool {
-        matches!(self, Self::Binary(_))
+    /// Whether these can be labels of this target.
+    fn fit(&self, target: &Target) -> bool {
+        match (self, target) {
+            (Self::Binary(_), Target::Binary) | (Self::Numbers(_), Target::Number(_)) => true,
+            (Self::Classes(labels), Target::Classes(classes)) => labels
+                .iter()
+                .all(|label| usize::from(*label) < classes.len()),
+            _ => false,
+        }
     }
 
     /// The version of files with such labels.
     fn version(&self) -> u32 {
-        if self.is_binary() { 1 } else { VERSION }
+        match self {
+            Self::Binary(_) => 1,
+            Self::Numbers(_) => 2,
+            Self::Classes(_) => VERSION,
+        }
     }
 
     /// Bytes per label in a file.
     fn width(&self) -> usize {
-        if self.is_binary() { 1 } else { 8 }
+        match self {
+            Self::Binary(_) | Self::Classes(_) => 1,
+            Self::Numbers(_) => 8,
+        }
     }
 
     fn push(&mut self, label: f64) -> Result<(), Error> {
@@ -79,6 +99,14 @@ impl Labels {
                 return Err(Error::BadRows(format!("a label is {other}, not 1 or -1")));
             }
             (Self::Numbers(labels), label) => labels.push(label),
+            (Self::Classes(labels), label) => {
+                let class = label as u8;
+                if f64::from(class).total_cmp(&label).is_ne() || usize::from(class) >= MOST_CLASSES
+                {
+                    return Err(Error::BadRows(format!("a label is {label}, not a class")));
+                }
+                labels.push(class);
+            }
         }
         Ok(())
     }
@@ -87,8 +115,9 @@ impl Labels {
         match (self, other) {
             (Self::Binary(own), Self::Binary(other)) => own.extend_from_slice(other),
             (Self::Numbers(own), Self::Numbers(other)) => own.extend_from_slice(other),
+            (Self::Classes(own), Self::Classes(other)) => own.extend_from_slice(other),
             _ => {
-                let problem = "rows labeled by numbers and by classes cannot be combined";
+                let problem = "rows with different kinds of labels cannot be combined";
                 return Err(Error::BadRows(problem.into()));
             }
         }
@@ -99,6 +128,7 @@ impl Labels {
         match self {
             Self::Binary(labels) => Self::Binary(pick(labels, 1, rows)),
             Self::Numbers(labels) => Self::Numbers(pick(labels, 1, rows)),
+            Self::Classes(labels) => Self::Classes(pick(labels, 1, rows)),
         }
     }
 
@@ -107,17 +137,21 @@ impl Labels {
         match self {
             Self::Binary(labels) => label_of(labels[row] == 1),
             Self::Numbers(labels) => labels[row],
+            Self::Classes(labels) => f64::from(labels[row]),
         }
     }
 
-    /// Whether a row has label +1; never if labels are numbers.
-    fn is_positive(&self, row: usize) -> bool {
-        matches!(self, Self::Binary(labels) if labels[row] == 1)
+    /// The position at which a row is counted by its label, as for [`TargetKind`].
+    fn place(&self, row: usize) -> usize {
+        match self {
+            Self::Binary(labels) | Self::Classes(labels) => usize::from(labels[row]),
+            Self::Numbers(_) => 0,
+        }
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Binary(labels) => bytes.extend_from_slice(labels),
+            Self::Binary(labels) | Self::Classes(labels) => bytes.extend_from_slice(labels),
             Self::Numbers(labels) => bytes.extend(labels.iter().flat_map(|x| x.to_le_bytes())),
         }
     }
@@ -126,6 +160,9 @@ impl Labels {
         match self {
             Self::Binary(labels) => labels.iter().all(|label| *label <= 1),
             Self::Numbers(labels) => labels.iter().all(|label| label.is_finite()),
+            Self::Classes(labels) => labels
+                .iter()
+                .all(|label| usize::from(*label) < MOST_CLASSES),
         }
     }
 }
@@ -297,18 +334,21 @@ impl StoredRows {
     pub fn fix_small_groups(&self, encoding: &mut Encoding) -> Vec<Diagnostic> {
         let n = self.n_attributes;
         let mut diagnostics = Vec::new();
+        let target = encoding.target.as_ref();
+        let n_places = TargetKind::n_places(target.map(|rule| &rule.kind));
         for (a, rule) in encoding.attributes.iter_mut().enumerate() {
-            let mut counts = vec![[0; 2]; rule.attribute.groups.len()];
+            let mut counts = vec![vec![0; n_places]; rule.attribute.groups.len()];
             for (row, part) in self.parts().enumerate() {
                 let group = self.groups.get(row * n + a);
                 if let Some(count) = group.and_then(|g| counts.get_mut(*g as usize))
                     && part == Part::Train
+                    && let Some(count) = count.get_mut(self.labels.place(row))
                 {
-                    count[usize::from(self.labels.is_positive(row))] += 1;
+                    *count += 1;
                 }
             }
             rule.fix_small(&counts);
-            diagnostics.extend(small_groups(rule, &counts, self.labels.is_binary()));
+            diagnostics.extend(small_groups(rule, &counts, target));
         }
         diagnostics
     }
@@ -328,7 +368,7 @@ impl StoredRows {
                 self.shape()
             )));
         }
-        if self.labels.is_binary() != schema.target.is_binary() {
+        if !self.labels.fit(&schema.target) {
             return Err(Error::BadRows(
                 "the labels of the rows do not fit the target of the schema".into(),
             ));
@@ -448,7 +488,8 @@ impl StoredRows {
             weights: Vec::new(),
             labels: match version {
                 1 => Labels::Binary(Vec::new()),
-                _ => Labels::Numbers(Vec::new()),
+                2 => Labels::Numbers(Vec::new()),
+                _ => Labels::Classes(Vec::new()),
             },
             parts: Vec::new(),
         };
@@ -473,6 +514,7 @@ impl StoredRows {
         rows.labels = match rows.labels {
             Labels::Binary(_) => Labels::Binary(rest.array(n, u8::from_le_bytes)),
             Labels::Numbers(_) => Labels::Numbers(rest.array(n, f64::from_le_bytes)),
+            Labels::Classes(_) => Labels::Classes(rest.array(n, u8::from_le_bytes)),
         };
         rows.parts = rest.array(n, u8::from_le_bytes);
         if !rows.labels.are_valid() || rows.parts.iter().any(|p| *p > 3) {

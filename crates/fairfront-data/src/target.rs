@@ -1,9 +1,9 @@
 //! Maps the target to labels. The rule is fitted once, saved with the encoding, and applied to any later
-//! rows. Targets that are numbers: `target_number.rs`.
+//! rows. Targets that are numbers: `target_number.rs`; more than two classes: `target_class.rs`.
 
 use std::borrow::Cow;
 
-use fairfront_core::{Message, Target, Unit, aside, either, grouped, label_of, say, with};
+use fairfront_core::{Classes, Message, Target, Unit, aside, either, grouped, label_of, say, with};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use crate::read::parse_number;
 use crate::setting::{NUMERIC, POSITIVE, TARGET};
 use crate::spec::{Merge, Spec};
 use crate::table::{ColumnType, Diagnostic, Table};
+use crate::target_class;
 use crate::target_number::{FewNumbers, TargetColumn};
 
 /// Defines the labels of the target's values.
@@ -51,6 +52,8 @@ pub enum TargetKind {
         /// How numbers become labels.
         unit: Box<Unit>,
     },
+    /// One of more than two classes.
+    Classes(Classes),
 }
 
 /// The values of a target in the rows in use, as far as the kind of the target depends on them.
@@ -138,7 +141,8 @@ impl TargetCounts {
 /// The kind of a target, before the unit of numbers is known.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPlan {
-    Binary(TargetRule),
+    /// Two classes or more.
+    Classes(TargetRule),
     /// The numbers of this column.
     Number(String),
 }
@@ -155,8 +159,8 @@ impl TargetPlan {
             TargetCounts::Values { counts, .. } => {
                 let values: Vec<(&str, usize)> =
                     counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-                let rule = TargetRule::binary(spec, target, values, diagnostics)?;
-                return Ok(Self::Binary(rule));
+                let rule = TargetRule::of_values(spec, target, values, diagnostics)?;
+                return Ok(Self::Classes(rule));
             }
             TargetCounts::ManyNumbers => diagnostics.push(Diagnostic::note(say![
                 "{target:?} has more than two different numbers, so models predict a number";
@@ -172,19 +176,29 @@ impl TargetPlan {
         matches!(self, Self::Number(_))
     }
 
-    /// The rule of a binary target.
-    pub(crate) fn binary(&self) -> Option<&TargetRule> {
+    /// The rule of a target with classes.
+    pub(crate) fn rule(&self) -> Option<&TargetRule> {
         match self {
-            Self::Binary(rule) => Some(rule),
+            Self::Classes(rule) => Some(rule),
             Self::Number(_) => None,
         }
     }
 
-    /// The labels of these rows, which must have values: ±1, or numbers in the unit of the table. A number
-    /// that cannot be used is an error.
+    /// Whether the target is binary.
+    pub(crate) fn is_binary(&self) -> bool {
+        self.rule().is_some_and(TargetRule::is_binary)
+    }
+
+    /// The kind of the target if it is known without training rows.
+    pub(crate) fn kind(&self) -> Option<&TargetKind> {
+        self.rule().map(|rule| &rule.kind)
+    }
+
+    /// The labels of these rows, which must have values: ±1, positions of classes, or numbers in the unit of
+    /// the table. A number that cannot be used is an error.
     pub(crate) fn labels(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, Error> {
         match self {
-            Self::Binary(rule) => rule.labels_of(table, rows),
+            Self::Classes(rule) => rule.labels_of(table, rows),
             Self::Number(column) => {
                 TargetColumn::of(table, column)?.numbers(table, column, rows, None)
             }
@@ -192,16 +206,53 @@ impl TargetPlan {
     }
 }
 
+impl TargetKind {
+    /// The position at which rows with a label are counted: its class, or 0 for negative and 1 for positive.
+    /// Numbers count at 0.
+    pub(crate) fn place(kind: Option<&Self>, label: f64) -> usize {
+        match kind {
+            Some(Self::Binary { .. }) => usize::from(label > 0.0),
+            Some(Self::Classes(_)) => label as usize,
+            Some(Self::Number { .. }) | None => 0,
+        }
+    }
+
+    /// Number of such positions.
+    pub(crate) fn n_places(kind: Option<&Self>) -> usize {
+        match kind {
+            Some(Self::Classes(classes)) => classes.len(),
+            _ => 2,
+        }
+    }
+}
+
 impl TargetRule {
-    /// Chooses the positive value from the spec and the values of the target with their row counts.
-    fn binary(
+    /// Chooses classes or the positive value from the spec and the values of the target with their row counts.
+    fn of_values(
         spec: &Spec,
         target: &str,
         values: Vec<(&str, usize)>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Self, Error> {
-        let merge = spec.merges.get(target);
         let present = Present::new(target, values)?;
+        match present.classes(spec, diagnostics)? {
+            None => Self::binary(spec, &present, diagnostics),
+            Some(classes) => Ok(Self {
+                column: target.into(),
+                kind: TargetKind::Classes(classes),
+                merge: spec.merges.get(target).cloned(),
+            }),
+        }
+    }
+
+    /// Chooses the positive value.
+    fn binary(
+        spec: &Spec,
+        present: &Present<'_>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Self, Error> {
+        let target = present.target;
+        let merge = spec.merges.get(target);
         // A string that is both a value and a comparison is the value.
         if let [wanted] = spec.positives().as_slice()
             && present.find(wanted).is_none()
@@ -260,11 +311,24 @@ impl TargetRule {
         self.unit().is_some()
     }
 
-    /// The unit of a number; `None` if the target is binary.
+    /// Whether the target is binary.
+    pub fn is_binary(&self) -> bool {
+        matches!(self.kind, TargetKind::Binary { .. })
+    }
+
+    /// The unit of a number; `None` for classes.
     pub fn unit(&self) -> Option<&Unit> {
         match &self.kind {
-            TargetKind::Binary { .. } => None,
+            TargetKind::Binary { .. } | TargetKind::Classes(_) => None,
             TargetKind::Number { unit } => Some(unit),
+        }
+    }
+
+    /// The classes, if there are more than two.
+    pub fn classes(&self) -> Option<&Classes> {
+        match &self.kind {
+            TargetKind::Classes(classes) => Some(classes),
+            TargetKind::Binary { .. } | TargetKind::Number { .. } => None,
         }
     }
 
@@ -273,6 +337,7 @@ impl TargetRule {
         match &self.kind {
             TargetKind::Binary { .. } => Target::Binary,
             TargetKind::Number { unit } => Target::Number(unit.clone()),
+            TargetKind::Classes(classes) => Target::Classes(classes.clone()),
         }
     }
 
@@ -281,12 +346,13 @@ impl TargetRule {
         match self.kind {
             TargetKind::Binary {
                 comparison: None, ..
-            } => ColumnType::Categorical,
+            }
+            | TargetKind::Classes(_) => ColumnType::Categorical,
             _ => ColumnType::Numeric,
         }
     }
 
-    /// The first value that counts as +1, or the comparison that decides it; `None` for a number.
+    /// The first value that counts as +1, or the comparison that decides it; `None` unless the target is binary.
     pub fn positive(&self) -> Option<&str> {
         self.positives().next().map(String::as_str)
     }
@@ -294,11 +360,11 @@ impl TargetRule {
     fn comparison(&self) -> Option<Comparison> {
         match self.kind {
             TargetKind::Binary { comparison, .. } => comparison,
-            TargetKind::Number { .. } => None,
+            TargetKind::Number { .. } | TargetKind::Classes(_) => None,
         }
     }
 
-    /// The values that count as +1; none for a number.
+    /// The values that count as +1; none unless the target is binary.
     fn positives(&self) -> impl Iterator<Item = &String> {
         let (first, others) = match &self.kind {
             TargetKind::Binary {
@@ -306,22 +372,23 @@ impl TargetRule {
                 also_positive,
                 ..
             } => (Some(positive), also_positive.as_slice()),
-            TargetKind::Number { .. } => (None, &[][..]),
+            TargetKind::Number { .. } | TargetKind::Classes(_) => (None, &[][..]),
         };
         first.into_iter().chain(others)
     }
 
-    /// The values that count as +1, in readable form: `yes`, `A or B`, `>= 5000`. Empty for a number.
+    /// The values that count as +1, in readable form: `yes`, `A or B`, `>= 5000`. Empty unless the target is
+    /// binary.
     pub fn positive_text(&self) -> String {
         let all: Vec<&str> = self.positives().map(String::as_str).collect();
         all.join(" or ")
     }
 
-    /// The condition for label +1, in readable form: `pay = high`, `income >= 5000`. For a number, the
-    /// column.
+    /// The condition for label +1, in readable form: `pay = high`, `income >= 5000`. If the target is
+    /// not binary, the column.
     pub fn condition(&self) -> String {
         match (&self.kind, self.comparison()) {
-            (TargetKind::Number { .. }, _) => self.column.clone(),
+            (TargetKind::Number { .. } | TargetKind::Classes(_), _) => self.column.clone(),
             (_, Some(comparison)) => format!("{} {comparison}", self.column),
             (_, None) => format!("{} = {}", self.column, self.positive_text()),
         }
@@ -359,7 +426,7 @@ impl TargetRule {
         Ok(values)
     }
 
-    /// For every row of the table, the merged value of the target if it is not one of these.
+    /// For every row of the table, the merged value of the target if it is not one of these, or not a class.
     pub(crate) fn unknown_values(
         &self,
         table: &Table,
@@ -367,9 +434,10 @@ impl TargetRule {
     ) -> Result<Vec<Option<String>>, Error> {
         let column = table.require(&self.column, "the target")?;
         let categories = Categories::of(column, self.merge.as_ref())?;
-        let is_known = |name: &str| match self.comparison() {
-            Some(_) => parse_number(name.as_bytes()).is_some(),
-            None => known.iter().any(|k| same_value(k, name)),
+        let is_known = |name: &str| match (self.comparison(), self.classes()) {
+            (Some(_), _) => parse_number(name.as_bytes()).is_some(),
+            (None, Some(classes)) => target_class::position(classes, name).is_some(),
+            (None, None) => known.iter().any(|k| same_value(k, name)),
         };
         let unknown = |name: &Cow<str>| (!is_known(name)).then(|| shorten(name));
         let unknown: Vec<Option<String>> = categories.names.iter().map(unknown).collect();
@@ -377,8 +445,8 @@ impl TargetRule {
         Ok(categories.codes.iter().map(of).collect())
     }
 
-    /// For every row of the table, +1 or −1, or the number in the unit of the table; `None` if the target is
-    /// missing or not a number.
+    /// For every row of the table, +1 or −1, the position of the class, or the number in the unit of the table;
+    /// `None` if the target is missing, not a number, or not one of more than two classes.
     pub fn labels(&self, table: &Table) -> Result<Vec<Option<f64>>, Error> {
         let labels = self.bound(table)?;
         Ok((0..table.n_rows() as u32)
@@ -386,9 +454,20 @@ impl TargetRule {
             .collect())
     }
 
-    /// The first row whose number cannot be used, and the reason. Missing values are not a problem, and
-    /// every value of a binary target can be used.
+    /// The first row whose number or class cannot be used, and the reason. Missing values are not a problem,
+    /// and every value of a binary target can be used.
     pub fn unusable(&self, table: &Table) -> Result<Option<(usize, String)>, Error> {
+        if self.classes().is_some() {
+            let unknown = self.unknown_values(table, &[])?.into_iter().enumerate();
+            let mut found = unknown.filter_map(|(row, value)| Some((row, value?)));
+            return Ok(found.next().map(|(row, value)| {
+                let problem = format!(
+                    "the target is {value:?}, which is not a class of the model; fix the value, or leave it \
+                     empty if it is missing"
+                );
+                (row, problem)
+            }));
+        }
         if !self.is_number() {
             return Ok(None);
         }
@@ -398,7 +477,8 @@ impl TargetRule {
         Ok(rows.find_map(|row| Some((row as usize, column.problem(row, unit)?))))
     }
 
-    /// The labels of these rows, which must have values: ±1, or numbers in the unit of the table.
+    /// The labels of these rows, which must have values: ±1, positions of classes, or numbers in the unit of the
+    /// table.
     pub(crate) fn labels_of(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, Error> {
         let labels = self.bound(table)?;
         // Rows without a label are not in use.
@@ -418,6 +498,12 @@ impl TargetRule {
             return Ok(Labels::Compared(comparison, numbers));
         }
         let categories = Categories::of(column, self.merge.as_ref())?;
+        if let Some(classes) = self.classes() {
+            let position = |name: &Cow<str>| target_class::position(classes, name);
+            let label = |name| position(name).map(|position| position as f64);
+            let labels = categories.names.iter().map(label).collect();
+            return Ok(Labels::Coded(categories.codes, labels));
+        }
         let is_positive = |name: &str| match self.comparison() {
             Some(comparison) => {
                 parse_number(name.as_bytes()).is_some_and(|number| comparison.holds(number))
@@ -425,7 +511,9 @@ impl TargetRule {
             None => self.positives().any(|positive| same_value(name, positive)),
         };
         let labels = categories.names.iter();
-        let labels = labels.map(|name| label_of(is_positive(name))).collect();
+        let labels = labels
+            .map(|name| Some(label_of(is_positive(name))))
+            .collect();
         Ok(Labels::Coded(categories.codes, labels))
     }
 
@@ -439,8 +527,8 @@ impl TargetRule {
 enum Labels<'a> {
     Numbers(TargetColumn<'a>),
     Compared(Comparison, &'a Numbers),
-    /// The code of each row, and the label of each code.
-    Coded(Cow<'a, [u32]>, Vec<f64>),
+    /// The code of each row, and the label of each code; `None` if it is not a class.
+    Coded(Cow<'a, [u32]>, Vec<Option<f64>>),
 }
 
 impl Labels<'_> {
@@ -452,15 +540,17 @@ impl Labels<'_> {
                 let number = numbers.get(row as usize);
                 (!number.is_nan()).then(|| label_of(comparison.holds(number)))
             }
-            Self::Coded(codes, labels) => labels.get(codes[row as usize] as usize).copied(),
+            Self::Coded(codes, labels) => {
+                labels.get(codes[row as usize] as usize).copied().flatten()
+            }
         }
     }
 }
 
 /// The values of a target with their row counts, in order.
-struct Present<'a> {
-    target: &'a str,
-    values: Vec<(&'a str, usize)>,
+pub(crate) struct Present<'a> {
+    pub(crate) target: &'a str,
+    pub(crate) values: Vec<(&'a str, usize)>,
 }
 
 impl<'a> Present<'a> {
@@ -486,7 +576,7 @@ impl<'a> Present<'a> {
     }
 
     /// The first values with their row counts, in readable form.
-    fn listed(&self, most: usize) -> String {
+    pub(crate) fn listed(&self, most: usize) -> String {
         let values = self.values.iter();
         let shown = values.map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)));
         listed(shown, most)
@@ -514,7 +604,7 @@ impl<'a> Present<'a> {
             .then(|| aside(say!["; to predict the number, pass ", NUMERIC]))
     }
 
-    fn has_numbers(&self) -> bool {
+    pub(crate) fn has_numbers(&self) -> bool {
         let is_number = |(name, _): &(&str, usize)| parse_number(name.as_bytes()).is_some();
         self.values.iter().all(is_number)
     }

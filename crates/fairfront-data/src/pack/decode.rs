@@ -1,6 +1,6 @@
 //! Decodes the bytes of a block.
 
-use fairfront_core::{BLOCK_ROWS, RowBlock, Schema, UNKNOWN_GROUP, label_of};
+use fairfront_core::{BLOCK_ROWS, RowBlock, Schema, Target, UNKNOWN_GROUP, label_of};
 
 use super::format::{Layout, NumberWidth};
 use crate::encoding::Encoding;
@@ -84,9 +84,17 @@ impl Decoder {
 
     /// The labels of rows; `None` if one is invalid.
     fn labels(&self, bytes: &[u8]) -> Option<Vec<f64>> {
-        let Some(unit) = self.schema.target.unit() else {
-            let are_valid = bytes.iter().all(|byte| *byte <= 1);
-            return are_valid.then(|| bytes.iter().map(|byte| label_of(*byte == 1)).collect());
+        let below = |n: usize| bytes.iter().all(|byte| usize::from(*byte) < n);
+        let unit = match &self.schema.target {
+            Target::Binary => {
+                let labels = || bytes.iter().map(|byte| label_of(*byte == 1)).collect();
+                return below(2).then(labels);
+            }
+            Target::Classes(classes) => {
+                let labels = || bytes.iter().map(|byte| f64::from(*byte)).collect();
+                return below(classes.len()).then(labels);
+            }
+            Target::Number(unit) => unit,
         };
         let label = |word: &[u8; 8]| {
             let label = unit.label(f64::from_le_bytes(*word));

@@ -2,7 +2,7 @@
 //!
 //! A block holds [`BLOCK_ROWS`] rows, column by column, and its checksum. All integers are little-endian.
 
-use fairfront_core::{BLOCK_ROWS, Message, Schema, say};
+use fairfront_core::{BLOCK_ROWS, Message, Schema, Target, say};
 use serde::{Deserialize, Serialize};
 
 use super::hash::checksum;
@@ -110,7 +110,10 @@ impl Layout {
         let categories = categories.map(|column| code_bytes(column.categories.len() + 1));
         let groups = schema.attributes.iter();
         let groups = groups.map(|attribute| code_bytes(attribute.groups.len() + 1));
-        let label = if schema.target.is_binary() { 1 } else { 8 };
+        let label = match schema.target {
+            Target::Binary | Target::Classes(_) => 1,
+            Target::Number(_) => 8,
+        };
         let weight = self.weights.then_some(8);
         numbers
             .chain(categories)

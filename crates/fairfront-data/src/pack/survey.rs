@@ -86,7 +86,7 @@ struct Looked {
 pub(crate) struct Survey {
     pub(crate) spec: Spec,
     pub(crate) n_rows: usize,
-    /// Rows in use with label +1.
+    /// Rows in use with label +1; 0 unless the target is binary.
     pub(crate) positives: usize,
     pub(crate) dropped: Vec<Dropped>,
     /// How rows get their labels, in the unit of the table.
@@ -301,8 +301,8 @@ impl Survey {
             sample,
         } = training::train(spool, &rows, step, progress)?;
         let center = match &plan {
-            TargetPlan::Binary(_) => {
-                classes.check(spec)?;
+            TargetPlan::Classes(rule) => {
+                classes.check(spec, rule)?;
                 None
             }
             TargetPlan::Number(column) => Some(sums.center(column)?),
@@ -317,10 +317,9 @@ impl Survey {
             rule.fix_small(counts);
         }
         let n_train = order.n_rows(Part::Train);
-        let positives = classes.rows[1];
         diagnostics.extend(check::training_warnings(
             n_train,
-            plan.binary().map(|_| positives),
+            plan.is_binary().then(|| classes.rows[1]),
             &attributes,
             &counts,
         ));
@@ -336,7 +335,7 @@ impl Survey {
             numeric.iter().copied().zip(&mut numbers).collect();
         let (fitted, squares) = training::fit(spool, &rows, (&columns, center), named, progress)?;
         let rule = match &plan {
-            TargetPlan::Binary(rule) => rule.clone(),
+            TargetPlan::Classes(rule) => rule.clone(),
             TargetPlan::Number(column) => {
                 TargetRule::number(column, sums.unit(column, sums.center(column)?, &squares)?)
             }
@@ -355,7 +354,7 @@ impl Survey {
             kept_missing: kept.iter().copied().zip(kept_missing).collect(),
             target: Some(&rule),
             n_train,
-            n_positives: positives,
+            label_counts: &classes.rows,
             attributes: &attributes,
             counts: &counts,
         };

@@ -16,13 +16,13 @@ use crate::group::AttributeRule;
 use crate::memory::MemoryLimit;
 use crate::number::Numbers;
 use crate::prepare::Prepared;
-use crate::prepare::check::Classes;
+use crate::prepare::check::ClassSums;
 use crate::proxy::{self, Proxy};
 use crate::rule::{NumericRule, too_large};
 use crate::spec::{Scale, Spec};
 use crate::split::{Part, Split};
 use crate::table::{Column, Diagnostic, Table, Values};
-use crate::target::TargetPlan;
+use crate::target::{TargetKind, TargetPlan};
 use crate::target_number::TargetSums;
 
 /// The rules for the rows of a chunk, before they are encoded.
@@ -38,15 +38,15 @@ pub(crate) struct Rows<'a> {
 pub(crate) struct ChunkRows {
     pub(crate) rows: Vec<u32>,
     pub(crate) weights: Vec<f64>,
-    /// ±1, or numbers in the unit of the table.
+    /// ±1, positions of classes, or numbers in the unit of the table.
     pub(crate) labels: Vec<f64>,
     pub(crate) groups: Vec<Vec<u32>>,
 }
 
 impl Rows<'_> {
-    /// Whether a label is +1; never if the target is a number.
+    /// Whether a label is +1; never unless the target is binary.
     fn is_positive(&self, label: f64) -> bool {
-        !self.target.is_number() && label > 0.0
+        self.target.is_binary() && label > 0.0
     }
 
     pub(crate) fn of(&self, table: &Table) -> Result<ChunkRows, Error> {
@@ -261,9 +261,9 @@ impl Sample {
 /// Counts and sums of the training rows.
 #[derive(Debug, Default)]
 pub(crate) struct Trained {
-    /// Negative and positive rows in each group of each attribute.
-    pub(crate) counts: Vec<Vec<[usize; 2]>>,
-    pub(crate) classes: Classes,
+    /// Rows of each class in each group of each attribute.
+    pub(crate) counts: Vec<Vec<Vec<usize>>>,
+    pub(crate) classes: ClassSums,
     /// Positive rows of all splits.
     pub(crate) positives: usize,
     /// The numbers of the target, if it is a number.
@@ -280,13 +280,16 @@ pub(crate) fn train(
     step: usize,
     progress: &mut dyn FnMut(PackProgress),
 ) -> Result<Trained, Error> {
-    let new_counts = || -> Vec<Vec<[usize; 2]>> {
+    let kind = rows.target.kind();
+    let n_places = TargetKind::n_places(kind);
+    let new_counts = || -> Vec<Vec<Vec<usize>>> {
         let attributes = rows.attributes.iter();
-        let counts = attributes.map(|rule| vec![[0; 2]; rule.attribute.groups.len()]);
+        let counts = attributes.map(|rule| vec![vec![0; n_places]; rule.attribute.groups.len()]);
         counts.collect()
     };
     let mut all = Trained {
         counts: new_counts(),
+        classes: ClassSums::new(n_places),
         ..Trained::default()
     };
     let sampled = TargetSums::step(rows.order.n_rows(Part::Train));
@@ -294,7 +297,7 @@ pub(crate) fn train(
         let found = rows.of(table)?;
         let parts = rows.order.parts(chunk, found.rows.len());
         let mut counts = new_counts();
-        let mut classes = Classes::default();
+        let mut classes = ClassSums::new(n_places);
         let mut target = TargetSums::default();
         let mut nth = rows.order.before(chunk, Part::Train);
         for (i, part) in parts.iter().enumerate() {
@@ -302,16 +305,16 @@ pub(crate) fn train(
                 continue;
             }
             let (label, weight) = (found.labels[i], found.weights[i]);
-            let is_positive = rows.is_positive(label);
+            let place = TargetKind::place(kind, label);
             if rows.target.is_number() {
                 target.add(label, weight, nth, sampled);
                 nth += 1;
             } else {
-                classes.add(is_positive, weight);
+                classes.add(place, weight);
             }
             for (counts, groups) in counts.iter_mut().zip(&found.groups) {
                 if let Some(count) = counts.get_mut(groups[i] as usize) {
-                    count[usize::from(is_positive)] += 1;
+                    count[place] += 1;
                 }
             }
         }
@@ -331,8 +334,9 @@ pub(crate) fn train(
     each_chunk(spool, PackStage::Training, progress, count, |found| {
         for (all, more) in all.counts.iter_mut().zip(found.counts) {
             for (count, more) in all.iter_mut().zip(more) {
-                count[0] += more[0];
-                count[1] += more[1];
+                for (count, more) in count.iter_mut().zip(more) {
+                    *count += more;
+                }
             }
         }
         all.classes.merge(&found.classes);
@@ -349,21 +353,23 @@ pub(crate) fn train(
 pub(crate) fn pool(
     spec: &Spec,
     attributes: &mut [AttributeRule],
-    counts: &mut [Vec<[usize; 2]>],
+    counts: &mut [Vec<Vec<usize>>],
 ) -> Result<Vec<Option<Vec<u32>>>, Error> {
     let mut all = vec![None; attributes.len()];
     if spec.pool_groups == 0 {
         return Ok(all);
     }
     for ((rule, counts), new) in attributes.iter_mut().zip(counts).zip(&mut all) {
-        let rows: Vec<usize> = counts.iter().map(|count| count[0] + count[1]).collect();
+        let rows: Vec<usize> = counts.iter().map(|count| count.iter().sum()).collect();
         let Some(code_of) = rule.pool(spec.pool_groups, &rows)? else {
             continue;
         };
-        let mut pooled = vec![[0; 2]; rule.attribute.groups.len()];
+        let n_places = counts.first().map_or(0, Vec::len);
+        let mut pooled = vec![vec![0; n_places]; rule.attribute.groups.len()];
         for (count, code) in counts.iter().zip(&code_of) {
-            pooled[*code as usize][0] += count[0];
-            pooled[*code as usize][1] += count[1];
+            for (all, more) in pooled[*code as usize].iter_mut().zip(count) {
+                *all += more;
+            }
         }
         *counts = pooled;
         *new = Some(code_of);

@@ -28,6 +28,7 @@ use crate::pack::decode::Decoder;
 use crate::read::ReadFrom;
 use crate::split::Part;
 use crate::table::Table;
+use crate::target::TargetKind;
 use crate::target_number::TargetColumn;
 
 /// Bytes of a place in front of a row.
@@ -145,9 +146,13 @@ impl<'a> RowWriter<'a> {
                 put_code(place, position);
             });
         }
-        match self.survey.target.unit() {
-            None => put(&mut |i, place| place[0] = u8::from(found.labels[i] > 0.0)),
-            Some(unit) => {
+        match &self.survey.target.kind {
+            TargetKind::Binary { .. } => {
+                put(&mut |i, place| place[0] = u8::from(found.labels[i] > 0.0));
+            }
+            // There are at most 100 classes.
+            TargetKind::Classes(_) => put(&mut |i, place| place[0] = found.labels[i] as u8),
+            TargetKind::Number { unit } => {
                 let column = &self.survey.target.column;
                 let values = TargetColumn::of(table, column)?;
                 let numbers = values.numbers(table, column, &found.rows, Some(unit))?;

@@ -10,6 +10,8 @@ use crate::sieve::Dropped;
 use crate::spec::{MissingPolicy, MissingSensitive, Spec, attribute_name};
 use crate::split::Part;
 use crate::table::{Column, Diagnostic, LeftOut, Table, Values};
+use crate::target::{TargetKind, TargetRule};
+use crate::target_class;
 
 /// The range for the sum of the weights, in which products of such sums are finite and not 0.
 const LEAST_WEIGHT: f64 = 1e-100;
@@ -213,40 +215,57 @@ pub(crate) fn check_weights(spec: &Spec, total: impl FnOnce() -> ExactSum) -> Re
     Ok(())
 }
 
-/// Training rows of each class (negative, positive) with the sums of their weights.
+/// Training rows of each class with the sums of their weights. A binary target has the classes negative and
+/// positive.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Classes {
-    pub(crate) rows: [usize; 2],
-    pub(crate) weights: [ExactSum; 2],
+pub(crate) struct ClassSums {
+    pub(crate) rows: Vec<usize>,
+    weights: Vec<ExactSum>,
 }
 
-impl Classes {
-    pub(crate) fn add(&mut self, positive: bool, weight: f64) {
-        self.rows[usize::from(positive)] += 1;
-        self.weights[usize::from(positive)].add(weight);
+impl ClassSums {
+    pub(crate) fn new(n_classes: usize) -> Self {
+        Self {
+            rows: vec![0; n_classes],
+            weights: vec![ExactSum::default(); n_classes],
+        }
+    }
+
+    pub(crate) fn add(&mut self, class: usize, weight: f64) {
+        self.rows[class] += 1;
+        self.weights[class].add(weight);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for class in 0..2 {
+        for class in 0..self.rows.len() {
             self.rows[class] += other.rows[class];
             self.weights[class].merge(&other.weights[class]);
         }
     }
 
-    /// Rejects weights that leave almost no weight for a class of the training rows.
-    pub(crate) fn check(&self, spec: &Spec) -> Result<(), Error> {
+    /// Rejects more than two classes of which one has too few training rows, and weights that leave almost no
+    /// weight for a class.
+    pub(crate) fn check(&self, spec: &Spec, rule: &TargetRule) -> Result<(), Error> {
+        if let Some(classes) = rule.classes() {
+            target_class::check_rows(&rule.column, classes, &self.rows)?;
+        }
         let Some(column) = &spec.weight else {
             return Ok(());
         };
-        let (rows, sums) = (self.rows, [0, 1].map(|class| self.weights[class].value()));
-        for (class, name) in ["negative", "positive"].into_iter().enumerate() {
-            if rows[class] > 0 && sums[class] <= LEAST_CLASS * (sums[0] + sums[1]) {
+        let sums: Vec<f64> = self.weights.iter().map(ExactSum::value).collect();
+        let total: f64 = sums.iter().sum();
+        for (class, (rows, sum)) in self.rows.iter().zip(&sums).enumerate() {
+            if *rows > 0 && *sum <= LEAST_CLASS * total {
+                let rows = grouped(*rows);
+                let subject = match rule.classes() {
+                    None => format!("{rows} {} training rows", ["negative", "positive"][class]),
+                    Some(classes) => {
+                        format!("{rows} training rows of class {:?}", classes.names[class])
+                    }
+                };
                 let problem = format!(
-                    "the weights of all {} {name} training rows sum to {:e}, of {:e} in total, so no \
-                     model can learn from them",
-                    grouped(rows[class]),
-                    sums[class],
-                    sums[0] + sums[1]
+                    "the weights of all {subject} sum to {sum:e}, of {total:e} in total, so no model can \
+                     learn from them"
                 );
                 let problem = say![problem; "fix the weights"; "remove ", WEIGHT];
                 return Err(Error::column(column, problem));
@@ -257,12 +276,12 @@ impl Classes {
 }
 
 /// Warns about classes and groups without training rows. `positives` counts the positive training rows, if
-/// the target is binary, and `counts` the negative and positive ones in each group of each attribute.
+/// the target is binary, and `counts` those of each class in each group of each attribute.
 pub(crate) fn training_warnings(
     n_train: usize,
     positives: Option<usize>,
     attributes: &[AttributeRule],
-    counts: &[Vec<[usize; 2]>],
+    counts: &[Vec<Vec<usize>>],
 ) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     if let Some(positives) = positives
@@ -282,7 +301,7 @@ pub(crate) fn training_warnings(
         let small = &rule.attribute.small.all;
         let names = (0..).zip(&rule.attribute.groups).zip(counts);
         let absent: Vec<&str> = names
-            .filter(|((code, _), count)| **count == [0, 0] && !small.contains(code))
+            .filter(|((code, _), count)| count.iter().all(|n| *n == 0) && !small.contains(code))
             .map(|((_, name), _)| name.as_str())
             .collect();
         if !absent.is_empty() {
@@ -297,17 +316,17 @@ pub(crate) fn training_warnings(
 }
 
 impl Prepared {
-    /// Rejects weights that leave almost no weight for a class of the training rows.
-    pub(super) fn check_class_weights(&self) -> Result<(), Error> {
-        if self.spec.weight.is_none() || !self.is_binary() {
+    /// Rejects classes with too few training rows, or with almost no weight.
+    pub(super) fn check_classes(&self) -> Result<(), Error> {
+        let Some(rule) = self.target.as_ref().filter(|rule| !rule.is_number()) else {
             return Ok(());
-        }
-        let mut classes = Classes::default();
+        };
+        let mut classes = ClassSums::new(TargetKind::n_places(Some(&rule.kind)));
         for &position in self.split.part(Part::Train) {
             let position = position as usize;
-            classes.add(self.is_positive(position), self.weights[position]);
+            classes.add(self.label_place(position), self.weights[position]);
         }
-        classes.check(&self.spec)
+        classes.check(&self.spec, rule)
     }
 
     /// Warns about classes and groups without training rows.
@@ -320,8 +339,8 @@ impl Prepared {
         self.diagnostics.extend(found);
     }
 
-    /// Numbers of negative and positive training rows in each group of each attribute.
-    pub(crate) fn all_training_counts(&self) -> Vec<Vec<[usize; 2]>> {
+    /// Numbers of training rows of each class in each group of each attribute.
+    pub(crate) fn all_training_counts(&self) -> Vec<Vec<Vec<usize>>> {
         let attributes = 0..self.attributes.len();
         attributes.map(|a| self.training_counts(a)).collect()
     }

@@ -199,9 +199,9 @@ fn target() {
     );
     assert_eq!(
         rejected("y,g,x\n01,a,1\n02,b,2\n03,b,2\n", |s| s.positive = None),
-        "t.csv, column \"y\": the target has 3 values; choose those that count as positive with \
-         positive (repeat it for several): \"01\" (1 rows), \"02\" (1 rows), \"03\" (1 rows); to compare \
-         numbers, pass positive=\">= NUMBER\" or positive=\"> median\"; to predict the number, pass numeric"
+        "t.csv, column \"y\": each class of the target needs at least 10 training rows, but some have fewer: \
+         \"01\" (1), \"02\" (1), \"03\" (1); merge them with other classes with merge, remove their rows, or \
+         predict the number with numeric"
     );
     assert_eq!(
         rejected("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =

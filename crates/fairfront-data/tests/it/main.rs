@@ -1,6 +1,7 @@
 //! Reads files into data sets through the public interface of the library.
 
 mod bad_input;
+mod classes;
 mod encoding;
 mod known;
 mod later;

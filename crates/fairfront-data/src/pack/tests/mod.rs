@@ -156,6 +156,15 @@ fn random_spec(seed: u64) -> Spec {
         (spec.positive, spec.numeric) = (None, chance(0.5));
         spec.missing_by_column.clear();
     }
+    if chance(0.25) {
+        // Classes, with an order or without one.
+        spec.target = Some("code".into());
+        (spec.positive, spec.numeric, spec.classes) = (None, false, true);
+        if chance(0.5) {
+            spec.order = names(&["9", "3", "5"]);
+        }
+        spec.missing_by_column.clear();
+    }
     spec
 }
 
@@ -336,6 +345,58 @@ fn numbers_to_predict_are_packed() {
         }
         let input = Input::open(&folder.path().join("rows.ffb")).unwrap();
         assert!(!input.encoded.part(Part::Train).schema().target.is_binary());
+    }
+}
+
+#[test]
+fn classes_are_packed() {
+    let folder = TempDir::new().unwrap();
+    let files = [write(&folder, "t.csv", &text(3_000, 5))];
+    for (target, order) in [
+        ("code", vec![]),
+        ("code", names(&["9", "3", "5"])),
+        ("h", vec![]),
+    ] {
+        let spec = Spec {
+            target: Some(target.into()),
+            positive: None,
+            classes: true,
+            order,
+            weight: Some("w".into()),
+            drop: names(&["part"]),
+            merges: [(
+                "h".to_owned(),
+                Merge {
+                    categories: [("?".to_owned(), "other".to_owned())].into(),
+                    rest: None,
+                },
+            )]
+            .into(),
+            ..spec()
+        };
+        for chunk in [1, 700, 5_000] {
+            let is_used = compare(&files, &spec, folder.path(), &limits(chunk));
+            assert!(is_used, "{target}");
+        }
+        let input = Input::open(&folder.path().join("rows.ffb")).unwrap();
+        let is_binary = input.encoded.part(Part::Train).schema().target.is_binary();
+        // The missing values of `h` leave two.
+        assert_eq!(is_binary, target == "h");
+    }
+    // The same errors as in memory.
+    for change in [
+        |spec: &mut Spec| spec.order = names(&["3", "5", "7"]),
+        |spec: &mut Spec| spec.target = Some("id".into()),
+        |spec: &mut Spec| spec.target = Some("job".into()),
+    ] {
+        let mut spec = Spec {
+            target: Some("code".into()),
+            positive: None,
+            classes: true,
+            ..spec()
+        };
+        change(&mut spec);
+        assert!(!compare(&files, &spec, folder.path(), &limits(700)));
     }
 }
 
