@@ -494,7 +494,11 @@ mod tests {
             assert_eq!(Term::parse(shown).unwrap(), read);
         }
         for (text, canonical, shown) in [
-            ("recall[low](sex=F)", "recall[low](sex=F)", "recall[low](sex=F)"),
+            (
+                "recall[low](sex=F)",
+                "recall[low](sex=F)",
+                "recall[low](sex=F)",
+            ),
             ("d[ low ]( sex )", "d[low](sex)", "d[low](sex)"),
             (
                 r#"d["Assoc, voc"](sex)"#,
@@ -521,7 +525,10 @@ mod tests {
             assert_eq!((found.0.as_str(), found.1.as_str()), (canonical, shown));
             assert_eq!(Term::parse(shown).unwrap(), read);
         }
-        assert_eq!(Term::parse("recall[low]").unwrap().class, Some("low".into()));
+        assert_eq!(
+            Term::parse("recall[low]").unwrap().class,
+            Some("low".into())
+        );
         // A quoted name may be a whole column name.
         assert_eq!(
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
