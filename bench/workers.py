@@ -1,4 +1,4 @@
-"""Measures rounds of requests on Ray, Dask and processes, and the scaling of a fit from 1 to 2 workers.
+"""Measures rounds of requests on Ray, Dask and processes, and how a pass and a fit scale with the number of workers.
 
 Run with `.venv/bin/python bench/workers.py`; writes bench/results/workers.json and workers.md.
 """
@@ -26,6 +26,8 @@ RESULTS = Path(__file__).parent / "results"
 ROUNDS, FIRST = 200, 30
 #: Two super-blocks, so that two workers hold one each.
 SMALL, LARGE = 65_536, 1_000_000
+#: Passes whose CPU time is measured.
+PASSES = 60
 FIT = {"solver": "trace", "n_models": 20}
 
 
@@ -125,6 +127,30 @@ def rounds(make, path: str, request: bytes, n_workers: int) -> dict:
     return {"load_seconds": loading, **found}
 
 
+def cpu_ms(pid: int) -> float:
+    """The CPU time of a process of Linux, with all its threads."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+
+
+def passes(path: str, request: bytes, n_workers: int) -> dict:
+    """CPU time of each process in a pass, which other programs do not change much."""
+    from fairfront._processes import ProcessCluster
+    from fairfront._workers import Workers
+
+    workers = Workers(ProcessCluster(), path, n_workers)
+    for _ in range(FIRST):
+        workers.ask(0, request, None)
+    pids = [worker.pid for worker in workers._workers]
+    before, driver = [cpu_ms(pid) for pid in pids], time.process_time()
+    for _ in range(PASSES):
+        workers.ask(0, request, None)
+    driver = 1000 * (time.process_time() - driver) / PASSES
+    each = [(cpu_ms(pid) - was) / PASSES for pid, was in zip(pids, before)]
+    workers.close()
+    return {"busiest_worker_ms": max(each), "all_workers_ms": sum(each), "driver_ms": driver}
+
+
 def fit(make, path: str, n_workers: int) -> dict:
     from fairfront import FairFrontClassifier
     from fairfront._dataset import open_block_file
@@ -162,6 +188,7 @@ def main() -> None:
     found = {
         "machine": {"cores": os.cpu_count(), "platform": platform.platform(), "load_before": os.getloadavg()},
         "rounds": {},
+        "passes": {},
         "fit": {},
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -175,6 +202,10 @@ def main() -> None:
             for n_workers in (1, 2):
                 found["rounds"][f"{name} {n_workers}"] = rounds(make, small, request, n_workers)
                 print(name, n_workers, found["rounds"][f"{name} {n_workers}"], flush=True)
+        request = recorded(large)
+        for n_workers in (1, 2, 4, 7):
+            found["passes"][n_workers] = passes(large, request, n_workers)
+            print(n_workers, found["passes"][n_workers], flush=True)
         start = time.perf_counter()
         front = FairFrontClassifier(**FIT, n_jobs=1).fit(large)
         found["fit"]["block file, 1 thread"] = {
@@ -203,8 +234,7 @@ def write(found: dict) -> None:
         f"`bench/workers.py` on one machine with {machine['cores']} cores; load average "
         f"{machine['load_before'][0]:.1f} before and {machine['load_after'][0]:.1f} after. The extension module has the",
         "development profile (`make package`). A load above 2 before the start means that other programs ran meanwhile; the",
-        "effect of a second worker is then not reliable.",
-        "All fronts have the same bytes.",
+        "effect of a second worker on times is then not reliable, but CPU times are. All fronts have the same bytes.",
         "",
         f"Rounds: one pass with one point over {SMALL:,} rows, a request of {found['request_bytes']} bytes.",
         "",
@@ -213,6 +243,17 @@ def write(found: dict) -> None:
     ]
     for name, run in found["rounds"].items():
         lines.append(f"| {name} | {run['median_ms']:.2f} | {run['p95_ms']:.2f} | {run['rounds_per_second']:.0f} |")
+    lines += [
+        "",
+        f"CPU milliseconds per pass with one point over {found['pack']['rows']['train']:,} rows, on processes. A pass",
+        "waits for the busiest worker:",
+        "",
+        "| workers | busiest worker | all workers | driver |",
+        "| ---: | ---: | ---: | ---: |",
+    ]
+    for n_workers, run in found["passes"].items():
+        some = [run["busiest_worker_ms"], run["all_workers_ms"], run["driver_ms"]]
+        lines.append(f"| {n_workers} | {' | '.join(f'{ms:.2f}' for ms in some)} |")
     lines += [
         "",
         f"Fits of {FIT['n_models']} models with trace on {LARGE:,} rows, one thread per worker:",
@@ -231,8 +272,7 @@ def write(found: dict) -> None:
         lines.append(f"| {name} | {' | '.join(some)} |")
     lines += [
         "",
-        "Blocks are rows that the driver reads from the workers: for samples, and for intervals and areas under curves,",
-        "which it computes itself. Each costs one round.",
+        "Blocks are rows that the driver asks the workers for. Usually, it reads them from its own block file.",
     ]
     (RESULTS / "workers.md").write_text("\n".join(lines) + "\n")
 

@@ -167,13 +167,16 @@ def test_damage_is_found(fairfront, loans, tmp_path):
     fit = ["fit", path, "--models", "3", "--out", tmp_path / "run", "--force", "--quiet"]
     for length in [0, 5, 100, len(content) // 2, len(content) - 1]:
         path.write_bytes(content[:length])
-        assert str(path) in fairfront.error(*fit) if length > 100 else fairfront.run(*fit).returncode in (1, 2)
-    for _ in range(12):
-        place = draw.randrange(len(content))
+        said = fairfront.error(*fit)
+        assert f"{path}: the file is truncated" in said or length < 8 and f"{path}: not a block file" in said, said
+    for number in range(12):
+        # The first bytes tell that it is a block file.
+        place = draw.randrange(len(content) if number > 0 else 8)
         path.write_bytes(content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :])
         done = fairfront.run(*fit)
         said = done.stderr.decode()
-        assert done.returncode in (1, 2) and said.startswith("error: ") and said.count("\n") == 1, said
+        assert done.returncode in (1, 2) and said.startswith(f"error: {path}: ") and said.count("\n") == 1, said
+        assert "corrupted" in said, said
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ class RayCluster(Cluster):
         cpus = _ray.cluster_resources().get("CPU", 0)
         if n_workers is not None and n_workers * cpus_per_worker > cpus:
             message = (
-                f"num_workers={n_workers} with {cpus_per_worker} CPU(s) each: the Ray cluster has {cpus:g} CPU(s), so "
-                "the fit waits until more are available; set fewer workers, or add machines"
+                f"num_workers={n_workers}: {n_workers * cpus_per_worker} CPU(s) are needed, but the Ray cluster has "
+                f"{cpus:g}, so the fit waits until more are available; set fewer workers, or add machines"
             )
             warnings.warn(message, FairFrontWarning, stacklevel=4)
         self._threads = cpus_per_worker

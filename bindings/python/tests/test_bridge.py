@@ -1,8 +1,10 @@
 """The command fits on workers of a cluster through the package, with the same bytes."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,76 @@ def test_a_bridge_that_dies(tmp_path):
     done = command(*arguments, **environment)
     assert done.returncode == 1
     assert "the bridge to the cluster ended (out of memory)" in done.stderr
+
+
+def test_warnings_of_the_cluster_are_shown(tmp_path, table):
+    (tmp_path / "warning.py").write_text(
+        "import sys, warnings\n"
+        "import fairfront._bridge as bridge\n"
+        "from fairfront import FairFrontWarning\n"
+        "make = bridge._cluster\n"
+        "def warning(*arguments):\n"
+        "    warnings.warn('the cluster is small', FairFrontWarning)\n"
+        "    warnings.warn('of another package')\n"
+        "    return make(*arguments)\n"
+        "bridge._cluster = warning\n"
+        "sys.argv[1:3] = []\n"
+        "sys.exit(bridge.main())\n"
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path}/warning.py" "$@"\n')
+    python.chmod(0o755)
+    arguments = ["fit", table[0], *FLAGS, "--workers", "2", "--out", tmp_path / "run"]
+    done = command(*arguments, FAIRFRONT_PYTHON=str(python))
+    assert done.returncode == 0, done.stderr
+    assert "warning: the cluster is small\n" in done.stderr
+    assert "another package" not in done.stderr
+    assert (tmp_path / "run" / "front.parquet").read_bytes() == table[1]
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_bridge_that_waits_for_the_cluster_ends_with_the_command(tmp_path, table, number):
+    """For example, because the cluster has too few CPUs."""
+    (tmp_path / "waiting.py").write_text(
+        "import os, sys, time\n"
+        "import fairfront._bridge as bridge\n"
+        "def waiting(*arguments):\n"
+        f"    open({str(tmp_path / 'new')!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.rename({str(tmp_path / 'new')!r}, {str(tmp_path / 'pid')!r})\n"
+        "    time.sleep(600)\n"
+        "bridge._cluster = waiting\n"
+        "sys.argv[1:3] = []\n"
+        "sys.exit(bridge.main())\n"
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path}/waiting.py" "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "work").mkdir()
+    program = Path(sys.executable).parent / "fairfront"
+    arguments = ["fit", table[0], *FLAGS, "--workers", "2", "--work-dir", tmp_path / "work", "--out", tmp_path / "run"]
+    environment = {**os.environ, "FAIRFRONT_PYTHON": str(python)}
+    process = subprocess.Popen([program, *map(str, arguments)], env=environment, stderr=subprocess.PIPE, text=True)
+    wait_until((tmp_path / "pid").exists)
+    pid = int((tmp_path / "pid").read_text())
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1]
+    assert not (tmp_path / "run").exists()
+    if number == signal.SIGINT:
+        assert process.returncode == 130 and "interrupted" in said
+        assert list((tmp_path / "work").iterdir()) == []
+    wait_until(lambda: not is_alive(pid))

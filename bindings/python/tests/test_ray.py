@@ -100,7 +100,7 @@ def test_parameters():
 
 @pytest.mark.filterwarnings("error::fairfront.FairFrontWarning")
 def test_a_small_cluster_causes_a_warning():
-    with pytest.raises(FairFrontWarning, match=r"num_workers=5 .* has 4 CPU\(s\)"):
+    with pytest.raises(FairFrontWarning, match="num_workers=5: 5 CPU.s. are needed, but the Ray cluster has 4"):
         RayCluster(None, 1, 5)
 
 

@@ -71,20 +71,22 @@ def test_other_solvers_and_families(tmp_path, params):
 @pytest.mark.parametrize("seed", range(int(os.environ.get("FAIRFRONT_KILLS", 4))))
 def test_workers_killed_at_random_moments(path, expected, seed):
     chance = random.Random(seed)
-    cluster = ProcessCluster()
-    workers = Workers(cluster, path, 3)
+    n_workers = [3, 1, 7, 2, 4][seed % 5]
+    workers = Workers(ProcessCluster(), path, n_workers)
     finished = threading.Event()
 
     def kill():
-        # A fit takes less than a second, and so does a replacement.
-        while not finished.wait(chance.uniform(0.05, 0.4)):
+        # A fit takes less than a second, and so does a replacement. More losses of the same worker could end the fit.
+        for _ in range(MOST_LOSSES - 2):
+            if finished.wait(chance.uniform(0.05, 0.4)):
+                return
             worker = chance.choice(workers._workers)
             if worker is not None:
                 worker.kill()
 
     killer = threading.Thread(target=kill)
     # One worker is dead before the fit.
-    workers._workers[seed % 3].kill()
+    workers._workers[seed % n_workers].kill()
     killer.start()
     try:
         same(expected, fit(path, workers))

@@ -12,12 +12,16 @@ use clap::Args;
 use fairfront_core::{Error as CoreError, Workers};
 use fairfront_data::Error;
 
+use crate::progress;
+
 /// The environment variable with the Python interpreter that has the package.
 const PYTHON: &str = "FAIRFRONT_PYTHON";
 /// Workers if no number is set.
 const USUAL_WORKERS: usize = 2;
 /// The number of answers that announces an error.
 const FAILED: u32 = u32::MAX;
+/// The start of a line that the bridge writes for the user.
+const WARNING: &str = "warning: ";
 /// The time in which the bridge ends its workers.
 const END: Duration = Duration::from_secs(10);
 
@@ -75,7 +79,10 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts the bridge, whose workers load the rows of a block file.
     pub(crate) fn start(&self, file: &Path) -> anyhow::Result<Bridge> {
-        let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".into());
+        let python = std::env::var(PYTHON)
+            .ok()
+            .filter(|python| !python.is_empty());
+        let python = python.unwrap_or_else(|| "python3".into());
         let child = Command::new(&python)
             .args(["-m", "fairfront._bridge", self.kind, &self.address])
             .arg(file)
@@ -175,7 +182,9 @@ impl Pipes {
                 let lines = BufReader::new(errors).split(b'\n');
                 for line in lines.map_while(Result::ok) {
                     let line = String::from_utf8_lossy(&line).trim().to_owned();
-                    if !line.is_empty() {
+                    if line.starts_with(WARNING) {
+                        progress::note_meanwhile(&format!("{line}\n"));
+                    } else if !line.is_empty() {
                         *kept.lock().unwrap_or_else(PoisonError::into_inner) = line;
                     }
                 }

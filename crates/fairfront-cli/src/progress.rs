@@ -16,7 +16,7 @@ use fairfront_solve::{Observer, Progress, StopSignal};
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Set while a table is read, before any results exist.
+/// Set while a table is read or sent to workers, before any results exist.
 static READING: AtomicBool = AtomicBool::new(false);
 
 /// A temporary folder with a name.
@@ -68,7 +68,7 @@ impl NoModel {
 /// The exit code after Ctrl-C, SIGTERM and SIGHUP.
 const INTERRUPTED_CODE: u8 = 130;
 
-/// Reads a table; a signal during this time ends the program at once.
+/// Reads a table, or sends it to workers; a signal during this time ends the program at once.
 pub(crate) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
     READING.store(true, Ordering::Relaxed);
     let table = read();
@@ -107,7 +107,7 @@ fn is_ignored(status: &str, signal: u32) -> bool {
 }
 
 /// Starts to record Ctrl-C, SIGTERM and SIGHUP. The second of these signals ends the program; while
-/// a table is read, the first one does.
+/// a table is read or sent to workers, the first one does.
 pub(crate) fn listen() {
     // Keep a handler that another front end has already set.
     let _ = ctrlc::set_handler(|| {
@@ -167,6 +167,11 @@ impl Bar {
     /// Starts the clock; from now on, Ctrl-C stops the work and keeps the results so far.
     pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
         listen();
+        Self::watch(quiet, max_seconds)
+    }
+
+    /// Starts the clock for work without results to keep, which Ctrl-C ends at once.
+    pub(crate) fn watch(quiet: bool, max_seconds: Option<f64>) -> Self {
         let start = Instant::now();
         let bar = Self {
             quiet,
@@ -264,6 +269,15 @@ fn print(terminal: bool, line: &str) {
         true => write!(err, "\r\x1b[2K{line}"),
         false => writeln!(err, "{line}"),
     };
+}
+
+/// Writes lines to standard error while progress is shown. On a terminal, they replace the progress line.
+pub(crate) fn note_meanwhile(lines: &str) {
+    let mut err = std::io::stderr();
+    if err.is_terminal() {
+        let _ = write!(err, "\r\x1b[2K");
+    }
+    crate::output::note(lines);
 }
 
 /// Passes and rows per second; empty before the first pass.

@@ -116,10 +116,10 @@ pub use network::{MOST_HIDDEN, Network};
 pub use number_change::NumberChanges;
 pub use number_tally::{CappedMean, Mean, NumberTallies, Quantity};
 pub use objective::{
-    Center, ClassError, ClassLoss, ClassOutput, ClassParity, ClassRate, Condition, Covariance,
-    Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss, MeanDifference, Means, Moment,
-    MutualInformation, Objective, OfRoots, Output, RateParity, Residual, ResidualLoss, Risk, Root,
-    SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
+    Center, ClassCovariance, ClassError, ClassLoss, ClassOutput, ClassParity, ClassRate, Condition,
+    Covariance, Distance, DistributionDifference, ErrorRate, GroupRisk, LogLoss, MeanDifference,
+    Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity, Residual,
+    ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};

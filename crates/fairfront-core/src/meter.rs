@@ -35,6 +35,8 @@ pub enum Phase {
     Intervals,
     /// Files are written.
     Writing,
+    /// The values of a run are computed again.
+    Verifying,
 }
 
 impl fmt::Display for Phase {
@@ -52,6 +54,7 @@ impl fmt::Display for Phase {
             Self::Measuring => "measuring",
             Self::Intervals => "intervals",
             Self::Writing => "writing",
+            Self::Verifying => "verifying",
         })
     }
 }

@@ -148,7 +148,7 @@ impl Input {
         pack::open(path)
     }
 
-    /// Whether a file starts like a block file.
+    /// Whether a file starts like a block file, or has a name that ends in `.ffb`.
     pub fn is_block_file(path: &Path) -> bool {
         pack::is_block_file(path)
     }

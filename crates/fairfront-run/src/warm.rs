@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Condition, Covariance, Dataset, FairProblem, LANES, Linear, LogLoss, MOST_DENSE, Objective,
-    Points, Predictor, Problem, say,
+    ClassCovariance, ClassLoss, Condition, Covariance, Dataset, FairProblem, LANES, Linear,
+    LogLoss, MOST_DENSE, Objective, Points, Predictor, Problem, predictor_of, say,
 };
 use fairfront_data::Diagnostic;
-use fairfront_solve::{Observer, Remainder, Solver, Suits, Trace};
+use fairfront_solve::{Observer, Remainder, Solver, Suits, Trace, Weighted};
 
 use crate::{Error, network, penalty};
 
@@ -15,6 +15,9 @@ use crate::{Error, network, penalty};
 const POINTS: usize = 64;
 /// How far their losses may be above that front, as a share of the loss at 0.
 const TOLERANCE: f64 = 1e-6;
+/// Number of weighted sums, and of blocks of rows, for starting models of classes.
+const CLASS_SUMS: usize = 24;
+const MOST_BLOCKS: usize = 16;
 /// With several attributes, the largest allowed hole, as a share of the objectives' ranges.
 const HOLE: f64 = 0.3;
 
@@ -41,6 +44,9 @@ pub(crate) fn starts(
         if !attributes.contains(&attribute) {
             attributes.push(attribute);
         }
+    }
+    if problem.predictor().as_multinomial().is_some() {
+        return of_classes((problem, train, given), earlier, observer);
     }
     let lambda = given.unwrap_or(LogLoss::default().lambda);
     let target = &train.schema().target;
@@ -104,6 +110,49 @@ pub(crate) fn starts(
             Ok((None, Some(Diagnostic::note(message))))
         }
     }
+}
+
+/// Models of classes on the front between the log loss and the covariances of the scores of classes, the
+/// unmitigated model first.
+fn of_classes(
+    (problem, train, given): (&FairProblem, &Dataset, Option<f64>),
+    earlier: Option<&Points>,
+    observer: &mut dyn Observer,
+) -> Result<(Option<Points>, Option<Diagnostic>), Error> {
+    let schema = train.schema();
+    let lambda = given.unwrap_or(ClassLoss::default().lambda);
+    let unmitigated = penalty::linear_model(train, lambda, observer.stop_signal())?;
+    let mut attributes: Vec<usize> = problem
+        .objectives()
+        .filter_map(|objective| Some(objective.compares()?.0))
+        .collect();
+    attributes.sort_unstable();
+    attributes.dedup();
+    let mut objectives = vec![penalty::convex_loss(&schema.target, lambda)];
+    for index in attributes {
+        let attribute = &schema.attributes[index];
+        let n_classes = schema.target.n_labels();
+        objectives.push(Arc::new(ClassCovariance::new(index, attribute, n_classes)));
+    }
+    // Rows are in random order, so the first ones are a fair sample; starts need not be exact.
+    let rows = Arc::new(train.head(MOST_BLOCKS)?);
+    let covariances = FairProblem::of_shared(rows, predictor_of(schema), objectives)?;
+    let mut starts = Points::new(problem.n_params());
+    starts.push(unmitigated.get(0));
+    for point in earlier.iter().flat_map(|points| points.iter()).skip(1) {
+        starts.push(point);
+    }
+    let weighted = Weighted {
+        points: POINTS,
+        sums: CLASS_SUMS,
+        starts: Some(starts),
+        ..Weighted::default()
+    };
+    let outcome = weighted.solve(&covariances, observer)?;
+    let mut points = Points::new(problem.n_params());
+    points.push(unmitigated.get(0));
+    outcome.front.points.iter().for_each(|x| points.push(x));
+    Ok((Some(points), None))
 }
 
 /// Adds `shift` to the intercepts of models, which come last.

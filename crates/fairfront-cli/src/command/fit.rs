@@ -76,7 +76,8 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     }
     if let (Some(cluster), Some(shared)) = (&cluster, &shared) {
         meter::begin(Phase::Distributing);
-        let workers: Arc<dyn Workers> = Arc::new(cluster.start(&shared.path)?);
+        let bridge = progress::while_reading(|| cluster.start(&shared.path))?;
+        let workers: Arc<dyn Workers> = Arc::new(bridge);
         source.input = source.input.on_workers(&workers);
     }
     // The bridge has opened the block file. Without a name, the file disappears even if this process is killed.

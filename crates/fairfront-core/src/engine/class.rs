@@ -22,6 +22,7 @@ pub(super) fn find<const W: usize, T: Real>(
     let n = labels.len();
     let k = scores.len() / TILE_ROWS;
     match output {
+        ClassOutput::Score => out.copy_from_slice(scores),
         ClassOutput::Loss => losses(labels, scores, out),
         ClassOutput::FactorSlope => {
             softmax(n, 1.0, scores, smooth);
@@ -71,6 +72,17 @@ pub(super) fn pull_back<const W: usize, T: Real>(
     let n = labels.len();
     let k = scores.len() / TILE_ROWS;
     match output {
+        ClassOutput::Score => {
+            for class in 0..k {
+                for row in 0..n {
+                    let slope = by_output[at(class, row)];
+                    let out = &mut by_score[at(class, row)];
+                    for lane in 0..W {
+                        out[lane] += slope[lane];
+                    }
+                }
+            }
+        }
         ClassOutput::Loss => {
             softmax(n, 1.0, scores, smooth);
             for class in 0..k {

@@ -1,6 +1,7 @@
 //! Objectives: smooth functions of sample means plus a penalty.
 
 mod by_group;
+mod class_covariance;
 mod class_loss;
 mod class_parity;
 mod covariance;
@@ -16,6 +17,7 @@ mod residual_loss;
 mod smooth;
 
 pub use by_group::Condition;
+pub use class_covariance::ClassCovariance;
 pub use class_loss::{ClassError, ClassLoss};
 pub use class_parity::{ClassParity, ClassRate};
 pub use covariance::{Center, Covariance, SmoothMax};

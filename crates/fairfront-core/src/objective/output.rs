@@ -55,6 +55,8 @@ pub enum Output {
 /// score and 0 for the others, without a slope.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ClassOutput {
+    /// φ_c of each class.
+    Score,
     /// log Σ exp(φ_c) − φ_y, the loss of the row.
     Loss,
     /// p_y: the decision is right.
@@ -81,7 +83,7 @@ impl ClassOutput {
     pub(crate) fn width(self, n_classes: usize) -> usize {
         match self {
             Self::Loss | Self::Right { .. } | Self::FactorSlope => 1,
-            Self::Each { .. } => n_classes,
+            Self::Score | Self::Each { .. } => n_classes,
             Self::Above { .. } => n_classes.saturating_sub(1),
         }
     }

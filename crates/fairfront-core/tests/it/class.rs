@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Batches, ClassError, ClassLoss, ClassParity, ClassRate, Classes, Dataset, FairProblem,
-    GroupRisk, Measures, Multinomial, Objective, Points, Precision, Problem, Risk, Schema,
-    StopSignal, Stream, Target, measure,
+    Batches, ClassCovariance, ClassError, ClassLoss, ClassParity, ClassRate, Classes, Dataset,
+    FairProblem, GroupRisk, Measures, Multinomial, Objective, Points, Precision, Problem, Risk,
+    Schema, StopSignal, Stream, Target, measure,
 };
 use proptest::prelude::*;
 
@@ -81,10 +81,11 @@ fn objectives(n_groups: usize, classes: &Classes) -> Vec<Box<dyn Objective>> {
         Box::new(parity(ClassRate::DecidedOfClass).of_class(0)),
         Box::new(risk(Risk::Worst { beta: BETA })),
         Box::new(risk(Risk::Range { beta: BETA })),
+        Box::new(ClassCovariance::new(0, attribute, classes.len())),
     ]
 }
 
-const N_KINDS: usize = 10;
+const N_KINDS: usize = 11;
 
 fn problem(rows: &[Row], n_groups: usize, classes: &Classes) -> FairProblem {
     let data = Arc::new(dataset(rows, n_groups, classes));
@@ -184,7 +185,20 @@ fn value(kind: usize, rows: &[Row], n_groups: usize, classes: &Classes, x: &[f64
         6 => right(2),
         7 => log_mean(&of_rows(0).collect::<Vec<_>>()),
         8 => log_mean(&losses),
-        _ => smooth_range(&losses),
+        9 => smooth_range(&losses),
+        _ => {
+            let known = || rows.iter().filter(|r| r.group.is_some());
+            let mut sum = 0.0;
+            for g in 0..n_groups {
+                let is_in = |r: &Row| f64::from(u8::from(r.group == Some(g)));
+                let share = plain::mean(known(), is_in);
+                for class in 0..k {
+                    let centered = |r: &Row| (is_in(r) - share) * phi(r, x, k)[class];
+                    sum += plain::mean(known(), centered).powi(2);
+                }
+            }
+            sum
+        }
     }
 }
 

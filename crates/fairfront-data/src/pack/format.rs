@@ -235,7 +235,8 @@ impl Header {
 pub(crate) fn not_blocks(file: &str) -> Error {
     bad(
         file,
-        "not a block file; pack the table, or pass the table itself",
+        "not a block file, or its first bytes are corrupted; pack the table again, or pass the table \
+         itself",
     )
 }
 

@@ -139,10 +139,14 @@ impl RowSource for BlockSource {
     }
 }
 
-/// Whether a file starts like a block file. Pipes are not opened, because their bytes can be read only once.
+/// Whether a file starts like a block file or is named like one, because the start may be corrupted. Pipes are
+/// not opened, because their bytes can be read only once.
 pub(crate) fn is_block_file(path: &Path) -> bool {
     if !path.metadata().is_ok_and(|found| found.is_file()) {
         return false;
+    }
+    if path.extension().is_some_and(|extension| extension == "ffb") {
+        return true;
     }
     let mut start = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));

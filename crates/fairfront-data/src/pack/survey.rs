@@ -38,6 +38,24 @@ const ROW_BYTES: u64 = 9;
 /// The maximum number of chunks in memory at once.
 const MOST_AT_ONCE: usize = 16;
 
+/// The maximum number of rows of a block file: places of rows are stored as `u32`.
+const MOST_ROWS: usize = u32::MAX as usize;
+
+/// Rejects more rows than a block file can hold.
+fn check_size(table: &str, n_rows: usize) -> Result<(), Error> {
+    if n_rows <= MOST_ROWS {
+        return Ok(());
+    }
+    let (most, found) = (grouped(MOST_ROWS), grouped(n_rows));
+    Err(Error::BadBlocks {
+        file: table.into(),
+        problem: say![
+            "the table has {found} rows, but a block file holds at most {most}";
+            "use fewer rows"
+        ],
+    })
+}
+
 /// Reads the chunks on all threads, and takes the results in order.
 pub(crate) fn each_chunk<T: Send>(
     spool: &Spool,
@@ -154,6 +172,7 @@ impl Survey {
         progress: &mut dyn FnMut(PackProgress),
     ) -> Result<Self, Error> {
         check_spec(spec)?;
+        check_size(&spool.head.name, spool.n_rows())?;
         let needed = spool.n_rows() as u64 * ROW_BYTES;
         let subject = format!("the order of {} rows", grouped(spool.n_rows()));
         memory.check(0, needed, &spool.head.name, &subject, || {
@@ -467,4 +486,19 @@ pub(crate) fn sieved(
     attributes: &[AttributeRule],
 ) -> Result<Sieved, Error> {
     Sieve::new(table, spec, attributes, &[])?.strict()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_rows_do_not_overflow() {
+        assert!(check_size("t.csv", MOST_ROWS).is_ok());
+        let said = check_size("t.csv", MOST_ROWS + 1).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "t.csv: the table has 4,294,967,296 rows, but a block file holds at most 4,294,967,295; use fewer rows"
+        );
+    }
 }

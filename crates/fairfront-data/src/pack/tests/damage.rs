@@ -75,7 +75,9 @@ fn corrupted_files_are_found() {
     let mut longer = good.clone();
     longer.push(0);
     assert!(said(&longer).contains("longer than its header says"));
-    assert!(said(b"a,b\n1,2\n").contains("not a block file; pack the table"));
+    assert!(
+        said(b"a,b\n1,2\n").contains("not a block file, or its first bytes are corrupted; pack")
+    );
     assert!(said(&[b'x'; 500]).contains("not a block file"));
     // Blocks that change places.
     let mut swapped = good.clone();
