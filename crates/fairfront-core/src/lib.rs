@@ -55,6 +55,7 @@ mod bootstrap;
 mod calibrate;
 mod cholesky;
 mod class_scale;
+mod class_tally;
 mod contrast;
 mod dataset;
 mod decision;
@@ -87,6 +88,7 @@ mod threshold;
 pub use bootstrap::{Decided, MOST_REDRAWN, Redrawn, redraw};
 pub use calibrate::{Calibration, calibrate, calibrate_scale, rescaled};
 pub use cholesky::Cholesky;
+pub use class_tally::ClassTallies;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, RowBlock, RowSource, Schema,

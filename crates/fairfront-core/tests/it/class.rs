@@ -16,7 +16,7 @@ const BETA: f64 = 9.0;
 const TAU: f64 = 0.4;
 const LAMBDA: f64 = 0.02;
 
-fn classes(n: usize, ordered: bool) -> Classes {
+pub(crate) fn classes(n: usize, ordered: bool) -> Classes {
     let names = (0..n).map(|class| format!("k{class}")).collect();
     Classes { names, ordered }
 }
@@ -29,7 +29,13 @@ fn schema(n_groups: usize, classes: &Classes) -> Schema {
 }
 
 /// Rows whose class depends on the first feature and on the group; every class occurs in every group.
-fn rows(seed: u64, n: usize, n_groups: usize, n_classes: usize, weighted: bool) -> Vec<Row> {
+pub(crate) fn rows(
+    seed: u64,
+    n: usize,
+    n_groups: usize,
+    n_classes: usize,
+    weighted: bool,
+) -> Vec<Row> {
     let mut random = Stream::new(seed, fairfront_core::Purpose::Synthetic, [9, 11]);
     let mut rows = plain::rows(seed, n, n_groups, weighted);
     for (i, row) in rows.iter_mut().enumerate() {
@@ -46,7 +52,7 @@ fn rows(seed: u64, n: usize, n_groups: usize, n_classes: usize, weighted: bool) 
     rows
 }
 
-fn dataset(rows: &[Row], n_groups: usize, classes: &Classes) -> Dataset {
+pub(crate) fn dataset(rows: &[Row], n_groups: usize, classes: &Classes) -> Dataset {
     let loaded = plain::dataset(rows, n_groups).loaded().unwrap();
     let schema = schema(n_groups, classes);
     Dataset::new(schema, loaded.blocks().cloned().collect()).unwrap()
@@ -109,7 +115,7 @@ fn loss(row: &Row, x: &[f64], k: usize) -> f64 {
     -softmax(&phi(row, x, k), 1.0)[row.y as usize].ln()
 }
 
-fn decision(row: &Row, x: &[f64], k: usize) -> usize {
+pub(crate) fn decision(row: &Row, x: &[f64], k: usize) -> usize {
     let scores = phi(row, x, k);
     let high = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     scores.iter().position(|s| *s == high).unwrap()
@@ -196,7 +202,7 @@ fn value(kind: usize, rows: &[Row], n_groups: usize, classes: &Classes, x: &[f64
     }
 }
 
-fn points(seed: u64, n: usize, n_params: usize) -> Points {
+pub(crate) fn points(seed: u64, n: usize, n_params: usize) -> Points {
     let mut random = Stream::new(seed, fairfront_core::Purpose::Synthetic, [9, 12]);
     Points::from_vec(
         n_params,
