@@ -129,6 +129,9 @@ pub(crate) fn fit(
     let names: Vec<String> = attributes.iter().map(|a| a.name.clone()).collect();
     let is_number = dataset.is_number();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes, is_number)?;
+    if !custom.is_empty() {
+        dataset.reject_classes("objectives: an objective of your own")?;
+    }
     let request = asked.request(dataset.name(), &names, objectives, is_number)?;
     work::watched(py, threads, callback, max_seconds, |watch| {
         let (facts, fitted) = match &dataset.rows {

@@ -21,6 +21,7 @@ pub(crate) fn plan_estimators<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let prepared = dataset.table("your own estimator")?;
+    dataset.reject_classes("estimator: your own estimator")?;
     let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
     let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
     let is_number = dataset.is_number();
