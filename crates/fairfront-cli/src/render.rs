@@ -49,7 +49,7 @@ impl TextTable {
             rows: vec![
                 header
                     .iter()
-                    .map(|h| h.trim_start_matches('>').to_owned())
+                    .map(|h| h.strip_prefix('>').unwrap_or(h).to_owned())
                     .collect(),
             ],
             headers: 1,

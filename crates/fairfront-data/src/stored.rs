@@ -113,9 +113,11 @@ impl Labels {
 
     fn append(&mut self, other: &Self) -> Result<(), Error> {
         match (self, other) {
-            (Self::Binary(own), Self::Binary(other)) => own.extend_from_slice(other),
+            (Self::Binary(own), Self::Binary(other))
+            | (Self::Classes(own), Self::Classes(other)) => {
+                own.extend_from_slice(other);
+            }
             (Self::Numbers(own), Self::Numbers(other)) => own.extend_from_slice(other),
-            (Self::Classes(own), Self::Classes(other)) => own.extend_from_slice(other),
             _ => {
                 let problem = "rows with different kinds of labels cannot be combined";
                 return Err(Error::BadRows(problem.into()));

@@ -21,9 +21,10 @@ pub use certificate::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Ve
 pub use error::Error;
 pub use export::ExportFormat;
 pub use file::{NewFile, write_file};
-pub use model::{Model, Provenance};
+pub use model::{Model, PerScore, Provenance};
 pub use model_id::ModelId;
 pub use predict::{
-    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking,
-    PredictOptions, Predicted, Predictions, Summary, Unknown, predict, score_file, score_table,
+    Audit, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind,
+    AuditedValues, ClassDifferences, Lacking, PredictOptions, Predicted, Predictions, Summary,
+    Unknown, predict, score_file, score_table,
 };

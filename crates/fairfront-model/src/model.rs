@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairfront_core::{Calibration, Message, Unit, predictor_of, say, with};
+use fairfront_core::{Calibration, Classes, Message, Unit, predictor_of, say, with};
 use fairfront_data::{Encoding, Ordered, Reading, TargetRule};
 use fairfront_learn::Source;
 use serde::{Deserialize, Serialize};
@@ -26,16 +26,18 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Model {
     format: String,
     version: u32,
-    /// A row is selected if its score is at least this; absent if the target is a number.
+    /// A row is selected if its score is at least this; absent if the target is a number or has more than two
+    /// classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// Added to every score.
-    pub intercept: f64,
+    pub intercept: PerScore<f64>,
     /// The coefficient of each feature, in the order of the encoding's features. For a network, the
     /// weights of each hidden unit, the weights of its output, and the biases of the hidden units.
-    pub coefficients: Ordered<f64>,
+    pub coefficients: PerScore<Ordered<f64>>,
     /// The calibration that turns scores into probabilities; absent if the target is a number. Other files
-    /// without it have a slope of 1 and an intercept of 0.
+    /// without it have a slope of 1 and an intercept of 0. With more than two classes, the slope is the factor
+    /// of all scores, and the intercept is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// The encoding of raw columns as features.
@@ -52,6 +54,49 @@ pub struct Model {
     pub provenance: Provenance,
 }
 
+/// Values of the only score of a model, or of the score of each class if there are more than two. In JSON,
+/// the value itself, or a map from classes to values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a parameter is not a number")]
+pub enum PerScore<T> {
+    /// Of the only score.
+    One(T),
+    /// Of the score of each class, in their order.
+    Classes(Ordered<T>),
+}
+
+impl<T> PerScore<T> {
+    fn new(classes: Option<&Classes>, values: impl IntoIterator<Item = T>) -> Option<Self> {
+        let mut values = values.into_iter();
+        match classes {
+            None => values.next().map(Self::One),
+            Some(classes) => {
+                let names = classes.names.iter().cloned();
+                Some(Self::Classes(Ordered(names.zip(values).collect())))
+            }
+        }
+    }
+
+    /// The values, in the order of the scores.
+    pub fn values(&self) -> Vec<&T> {
+        match self {
+            Self::One(value) => vec![value],
+            Self::Classes(values) => values.0.iter().map(|(_, value)| value).collect(),
+        }
+    }
+
+    /// Whether there is one value, or one for each of these classes in their order.
+    fn is_of(&self, classes: Option<&Classes>) -> bool {
+        match (self, classes) {
+            (Self::One(_), None) => true,
+            (Self::Classes(values), Some(classes)) => {
+                values.0.iter().map(|(name, _)| name).eq(&classes.names)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// The results that a model computes from its scores.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Results<'a> {
@@ -60,6 +105,12 @@ pub(crate) enum Results<'a> {
         /// A row is selected if its score is at least this.
         threshold: f64,
         calibration: Calibration,
+    },
+    /// Decisions between more than two classes, and their probabilities.
+    Classes {
+        classes: &'a Classes,
+        /// Multiplied by all scores before they become probabilities.
+        factor: f64,
     },
     /// Predictions in this unit.
     Numbers(&'a Unit),
@@ -92,23 +143,33 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// Creates a model that decides by the sign of its score, or predicts a number without calibration. The
-    /// model contains the learners of the encoding only if it uses them. Inconsistent parts are an error.
+    /// Creates a model that decides by the sign of its score or by the highest of its scores, or that predicts a
+    /// number without calibration. `params` are the parameters of the predictor of the encoding's schema
+    /// ([`predictor_of`]). With more than two classes, the slope of the calibration is the factor of all
+    /// scores. The model contains the learners of the encoding only if it uses them. Inconsistent parts are
+    /// an error.
     pub fn new(
-        intercept: f64,
-        mut coefficients: Ordered<f64>,
+        params: &[f64],
         calibration: Calibration,
         mut encoding: Encoding,
         reading: Reading,
         values: Ordered<Option<f64>>,
         provenance: Provenance,
     ) -> Result<Self, String> {
+        let (mut coefficients, intercepts) = split(&encoding, params)?;
         prune(&mut encoding, &mut coefficients);
-        let is_number = encoding.target.as_ref().is_some_and(TargetRule::is_number);
+        let target = encoding.target.as_ref();
+        let is_number = target.is_some_and(TargetRule::is_number);
+        let classes = target.and_then(TargetRule::classes);
+        let intercept = PerScore::new(classes, intercepts);
+        let coefficients = named(&encoding, coefficients);
+        let (Some(intercept), Some(coefficients)) = (intercept, coefficients) else {
+            return Err("the model has no parameters".into());
+        };
         let model = Self {
             format: FORMAT.into(),
             version: VERSION,
-            threshold: (!is_number).then_some(0.0),
+            threshold: (!is_number && classes.is_none()).then_some(0.0),
             intercept,
             coefficients,
             calibration: (!is_number).then_some(calibration),
@@ -128,8 +189,7 @@ impl Model {
         if self.encoding.hidden > 0 {
             return "network";
         }
-        let coefficient = |at: usize| self.coefficients.0.get(at).map(|(_, value)| *value);
-        let learned = used_learners(&self.encoding, coefficient);
+        let learned = used_learners(&self.encoding, &self.of_scores());
         match learned.map(|learned| &learned.outcome.source) {
             None => "linear",
             Some(Source::Trees(_)) => "trees",
@@ -137,24 +197,61 @@ impl Model {
         }
     }
 
+    /// Its parameters, in the order of the predictor of the encoding's schema.
+    pub fn params(&self) -> Vec<f64> {
+        let mut params = self.of_scores().concat();
+        params.extend(self.intercept.values());
+        params
+    }
+
+    /// The coefficients of each score.
+    pub(crate) fn of_scores(&self) -> Vec<Vec<f64>> {
+        let scores = self.coefficients.values().into_iter();
+        scores
+            .map(|own| own.0.iter().map(|(_, value)| *value).collect())
+            .collect()
+    }
+
+    /// The weights of each hidden unit of a network, the weights of its output, and the biases of its units.
+    pub(crate) fn of_network(&self) -> (Vec<Vec<f64>>, Vec<f64>, Vec<f64>) {
+        let hidden = self.encoding.hidden as usize;
+        let n_features = self.encoding.schema().n_features();
+        let all = self.of_scores().concat();
+        let (weights, others) = all.split_at(hidden * n_features);
+        let (outputs, biases) = others.split_at(hidden);
+        let of_unit = |unit: usize| weights[unit * n_features..(unit + 1) * n_features].to_vec();
+        (
+            (0..hidden).map(of_unit).collect(),
+            outputs.to_vec(),
+            biases.to_vec(),
+        )
+    }
+
     /// The results that it computes from its scores.
     pub(crate) fn results(&self) -> Results<'_> {
-        match self.encoding.target.as_ref().and_then(TargetRule::unit) {
-            Some(unit) => Results::Numbers(unit),
+        let target = self.encoding.target.as_ref();
+        let calibration = self.calibration.unwrap_or_default();
+        if let Some(unit) = target.and_then(TargetRule::unit) {
+            return Results::Numbers(unit);
+        }
+        match target.and_then(TargetRule::classes) {
+            Some(classes) => Results::Classes {
+                classes,
+                factor: calibration.slope,
+            },
             None => Results::Decisions {
                 threshold: self.threshold.unwrap_or_default(),
-                calibration: self.calibration.unwrap_or_default(),
+                calibration,
             },
         }
     }
 
     /// The model without columns and learners that its scores do not depend on.
     pub(crate) fn reduced(&self) -> Self {
-        let coefficients: Vec<f64> = self.coefficients.0.iter().map(|(_, c)| *c).collect();
-        let (encoding, coefficients) = reduced(&self.encoding, &coefficients);
-        let names = encoding.schema().feature_names();
+        let (encoding, coefficients) = reduced(&self.encoding, &self.of_scores());
+        let coefficients = named(&encoding, coefficients);
         Self {
-            coefficients: Ordered(names.into_iter().zip(coefficients).collect()),
+            coefficients: coefficients.unwrap_or_else(|| self.coefficients.clone()),
             encoding,
             ..self.clone()
         }
@@ -238,35 +335,46 @@ impl Model {
 
     /// Checks the model for inconsistencies.
     fn check(&self) -> Result<(), String> {
+        let corrupted = |problem: &str| Err(format!("the model is corrupted: {problem}"));
         self.encoding.check().map_err(|e| e.to_string())?;
-        let schema = self.encoding.schema();
-        let names = predictor_of(&schema).names(&schema);
-        let own = self.coefficients.0.iter().map(|(name, _)| name);
-        if !own.eq(names.iter()) {
-            return Err(
-                "the model is corrupted: its coefficients do not match its encoding".into(),
-            );
+        let target = self.encoding.target.as_ref();
+        let classes = target.and_then(TargetRule::classes);
+        if !(self.intercept.is_of(classes) && self.coefficients.is_of(classes)) {
+            return corrupted("its scores do not match its target");
         }
-        let is_number = matches!(self.results(), Results::Numbers(_));
-        match (self.threshold, self.calibration) {
-            (None, _) if !is_number => {
-                return Err("the model is corrupted: its threshold is missing".into());
+        if classes.is_some() && self.encoding.hidden > 0 {
+            return corrupted("it is a network, but networks cannot predict more than two classes");
+        }
+        let names = coefficient_names(&self.encoding);
+        let is_named = |own: &&Ordered<f64>| own.0.iter().map(|(name, _)| name).eq(names.iter());
+        if !self.coefficients.values().iter().all(is_named) {
+            return corrupted("its coefficients do not match its encoding");
+        }
+        let calibration = self.calibration.unwrap_or_default();
+        match (self.results(), self.threshold, self.calibration) {
+            (Results::Decisions { .. }, None, _) => return corrupted("its threshold is missing"),
+            (Results::Numbers(_), Some(_), _) | (Results::Numbers(_), _, Some(_)) => {
+                return corrupted(
+                    "it predicts a number, so it has no threshold and no calibration",
+                );
             }
-            (Some(_), _) | (_, Some(_)) if is_number => {
-                return Err(
-                    "the model is corrupted: it predicts a number, so it has no threshold and no \
-                     calibration"
-                        .into(),
+            (Results::Classes { .. }, Some(_), _) => {
+                return corrupted(
+                    "it decides between more than two classes, so it has no threshold",
+                );
+            }
+            (Results::Classes { .. }, _, Some(_)) if calibration.intercept != 0.0 => {
+                return corrupted(
+                    "it decides between more than two classes, so the intercept of its calibration is 0",
                 );
             }
             _ => {}
         }
-        let numbers = self.coefficients.0.iter().map(|(_, value)| value);
-        let mut numbers = numbers.chain([&self.intercept]).chain(&self.threshold);
-        if !numbers.all(|n| n.is_finite()) {
-            return Err("the model is corrupted: a coefficient is not finite".into());
+        let params = self.params();
+        if !params.iter().chain(&self.threshold).all(|n| n.is_finite()) {
+            return corrupted("a coefficient is not finite");
         }
-        let Calibration { slope, intercept } = self.calibration.unwrap_or_default();
+        let Calibration { slope, intercept } = calibration;
         match slope.is_finite() && slope > 0.0 && intercept.is_finite() {
             true => Ok(()),
             false => Err(format!(
@@ -275,4 +383,44 @@ impl Model {
             )),
         }
     }
+}
+
+/// The names of the coefficients of each score.
+fn coefficient_names(encoding: &Encoding) -> Vec<String> {
+    let schema = encoding.schema();
+    match schema.target.classes() {
+        None => predictor_of(&schema).names(&schema),
+        Some(_) => schema.feature_names(),
+    }
+}
+
+/// The coefficients of each score with their names.
+fn named(encoding: &Encoding, coefficients: Vec<Vec<f64>>) -> Option<PerScore<Ordered<f64>>> {
+    let names = coefficient_names(encoding);
+    let named = |own: Vec<f64>| Ordered(names.iter().cloned().zip(own).collect());
+    let classes = encoding.target.as_ref().and_then(TargetRule::classes);
+    PerScore::new(classes, coefficients.into_iter().map(named))
+}
+
+/// Splits the parameters of the predictor of an encoding's schema into the coefficients of each score and
+/// the intercepts.
+pub(crate) fn split(
+    encoding: &Encoding,
+    params: &[f64],
+) -> Result<(Vec<Vec<f64>>, Vec<f64>), String> {
+    let schema = encoding.schema();
+    let predictor = predictor_of(&schema);
+    let n_params = predictor.n_params(&schema);
+    if params.len() != n_params {
+        return Err(format!(
+            "the model has {} parameters, but its encoding has {n_params}; use a model and an encoding of the \
+             same run",
+            params.len()
+        ));
+    }
+    let n_scores = predictor.n_scores();
+    let (coefficients, intercepts) = params.split_at(n_params - n_scores);
+    let n = coefficients.len() / n_scores;
+    let of_score = |score: usize| coefficients[score * n..(score + 1) * n].to_vec();
+    Ok(((0..n_scores).map(of_score).collect(), intercepts.to_vec()))
 }

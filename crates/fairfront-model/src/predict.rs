@@ -2,11 +2,13 @@
 
 mod audit;
 mod audited;
+mod class;
 mod output;
 mod score;
 
 pub use audited::{
-    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Unknown,
+    Audit, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind,
+    AuditedValues, ClassDifferences, Unknown,
 };
 pub use output::Predictions;
 pub use score::score_table;
@@ -15,11 +17,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use fairfront_core::{predictor_of, say, scores};
+use fairfront_core::{Classes, predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
-    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Strings,
-    Table, Wanted, WantedColumn, read_batches,
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, Ordered, RowBatch, RowFacts,
+    Strings, Table, Wanted, WantedColumn, read_batches,
 };
 use serde::Serialize;
 
@@ -30,7 +32,9 @@ use crate::setting::AUDIT;
 use crate::used::reduced;
 use crate::{Error, Model, ModelCertificate};
 
-/// The column of decisions, the only integers.
+pub(crate) use self::class::of_class;
+
+/// The column of decisions.
 const DECISION: &str = "decision";
 /// The last column of all predictions.
 const NOTE: &str = "note";
@@ -92,6 +96,11 @@ pub enum Summary {
         /// The probability at the score threshold; rows at or above it are selected.
         probability_threshold: f64,
     },
+    /// Of decisions between more than two classes.
+    Classes {
+        /// Number of rows with each decision.
+        decisions: Ordered<usize>,
+    },
     /// Of predicted numbers.
     Numbers {
         /// Their mean; `None` without rows.
@@ -123,7 +132,8 @@ pub fn predict(
     out: Predictions,
 ) -> Result<Predicted, Error> {
     let results = model.results();
-    check_kept(&options.keep, results.columns())?;
+    let names = results.columns();
+    check_kept(&options.keep, &names)?;
     let auditor = match (options.audit, &options.weight) {
         (false, Some(_)) => {
             let message = say![
@@ -140,7 +150,7 @@ pub fn predict(
     let scorer = Scorer::new(model, auditor);
     let columns = scorer.wanted();
     check_weight(options.weight.as_deref(), &columns)?;
-    let mut writer = Writer::new(out, &options.keep, results.columns())?;
+    let mut writer = Writer::new(out, &options.keep, &names)?;
     let mut done = Predicted {
         rows: 0,
         results: results.summary(),
@@ -180,6 +190,16 @@ pub fn predict(
                     ResultColumns::Decisions { decisions, .. },
                 ) => {
                     *selected += decisions.iter().filter(|d| **d).count();
+                }
+                (
+                    Summary::Classes { decisions },
+                    ResultColumns::Classes {
+                        decisions: of_rows, ..
+                    },
+                ) => {
+                    for decision in of_rows {
+                        decisions.0[*decision].1 += 1;
+                    }
                 }
                 (
                     Summary::Numbers {
@@ -222,8 +242,9 @@ pub fn predict(
     Ok(done)
 }
 
-/// Scores all rows of a file, in order, without writing them; otherwise like [`predict`]. Predicted numbers
-/// are in the unit of the target.
+/// Scores all rows of a file, in order, without writing them; otherwise like [`predict`]. With more than two
+/// classes, each row has one score per class, and scores are stored row by row. Predicted numbers are in the
+/// unit of the target.
 pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
     let scorer = Scorer::new(model, None);
     let wanted = Wanted {
@@ -255,10 +276,10 @@ impl Lacking {
     }
 }
 
-fn check_kept(keep: &[String], columns: &[&str]) -> Result<(), Error> {
+fn check_kept(keep: &[String], columns: &[ResultColumn]) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for name in keep {
-        if name == NOTE || columns.contains(&name.as_str()) {
+        if name == NOTE || columns.iter().any(|column| column.name == *name) {
             return Err(Error::usage(say![
                 KEEP.of(name),
                 ": predictions already have a column with this name; rename it in the file"
@@ -304,16 +325,16 @@ fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
 struct Scorer<'a> {
     /// Without attributes and unused learners and columns, because scoring does not need them.
     encoding: Encoding,
-    /// Coefficients, then the intercept.
+    /// Coefficients, score by score, then intercepts.
     params: Vec<f64>,
     results: Results<'a>,
     auditor: Option<Auditor<'a>>,
 }
 
 /// A batch with its scores.
-pub(crate) struct Scored {
+pub(crate) struct Scored<'a> {
     kept: Vec<Strings>,
-    columns: ResultColumns,
+    columns: ResultColumns<'a>,
     notes: Vec<String>,
     /// Missing and unseen values of each column.
     lacking: Vec<(usize, usize)>,
@@ -321,37 +342,96 @@ pub(crate) struct Scored {
 }
 
 /// The results of some rows, in their order.
-enum ResultColumns {
+enum ResultColumns<'a> {
     Decisions {
         scores: Vec<f64>,
         probabilities: Vec<f64>,
         decisions: Vec<bool>,
     },
+    /// Scores and probabilities are stored row by row, one for each class.
+    Classes {
+        classes: &'a Classes,
+        scores: Vec<f64>,
+        probabilities: Vec<f64>,
+        /// Positions of classes.
+        decisions: Vec<usize>,
+    },
     /// Predictions in the unit of the target.
     Numbers(Vec<f64>),
 }
 
-impl ResultColumns {
+/// A column of predictions, in addition to the kept ones and the note.
+struct ResultColumn {
+    name: String,
+    kind: ResultKind,
+}
+
+/// The values of a column of predictions.
+#[derive(Clone, Copy)]
+enum ResultKind {
+    /// The score of a class; other models have one score.
+    Score { class: usize },
+    Probability {
+        /// Of a class; other models have one probability.
+        class: usize,
+    },
+    /// 0 or 1.
+    Selected,
+    /// The name of a class.
+    Class,
+    /// A predicted number.
+    Prediction,
+}
+
+impl ResultColumns<'_> {
     /// Scores, or predictions in the unit of the target.
     fn into_scores(self) -> Vec<f64> {
         match self {
-            Self::Decisions { scores, .. } => scores,
+            Self::Decisions { scores, .. } | Self::Classes { scores, .. } => scores,
             Self::Numbers(predictions) => predictions,
         }
     }
 }
 
-impl Results<'_> {
+impl<'a> Results<'a> {
     /// The columns of predictions, in addition to the kept ones and the note.
-    fn columns(self) -> &'static [&'static str] {
+    fn columns(self) -> Vec<ResultColumn> {
+        let column = |name: &str, kind| ResultColumn {
+            name: name.into(),
+            kind,
+        };
         match self {
-            Self::Decisions { .. } => &["score", "probability", DECISION],
-            Self::Numbers(_) => &["prediction"],
+            Self::Decisions { .. } => vec![
+                column("score", ResultKind::Score { class: 0 }),
+                column("probability", ResultKind::Probability { class: 0 }),
+                column(DECISION, ResultKind::Selected),
+            ],
+            Self::Classes { classes, .. } => {
+                let names = classes.names.iter().enumerate();
+                let scores = names.clone().map(|(class, name)| {
+                    column(&of_class("score", name), ResultKind::Score { class })
+                });
+                let probabilities = names.map(|(class, name)| {
+                    let kind = ResultKind::Probability { class };
+                    column(&of_class("probability", name), kind)
+                });
+                let decision = column(DECISION, ResultKind::Class);
+                scores.chain(probabilities).chain([decision]).collect()
+            }
+            Self::Numbers(_) => vec![column("prediction", ResultKind::Prediction)],
+        }
+    }
+
+    /// Number of scores of each row.
+    fn n_scores(self) -> usize {
+        match self {
+            Self::Classes { classes, .. } => classes.len(),
+            Self::Decisions { .. } | Self::Numbers(_) => 1,
         }
     }
 
     /// The results of these scores.
-    fn of(self, scores: Vec<f64>) -> ResultColumns {
+    fn of(self, scores: Vec<f64>) -> ResultColumns<'a> {
         match self {
             Self::Decisions {
                 threshold,
@@ -361,6 +441,16 @@ impl Results<'_> {
                 ResultColumns::Decisions {
                     probabilities: scores.iter().map(probability).collect(),
                     decisions: scores.iter().map(|score| *score >= threshold).collect(),
+                    scores,
+                }
+            }
+            Self::Classes { classes, factor } => {
+                let rows = || scores.chunks_exact(classes.len());
+                let probabilities = rows().flat_map(|scores| class::probabilities(scores, factor));
+                ResultColumns::Classes {
+                    classes,
+                    probabilities: probabilities.collect(),
+                    decisions: rows().map(class::decision).collect(),
                     scores,
                 }
             }
@@ -381,6 +471,12 @@ impl Results<'_> {
                 selected: 0,
                 probability_threshold: calibration.probability(threshold),
             },
+            Self::Classes { classes, .. } => {
+                let names = classes.names.iter();
+                Summary::Classes {
+                    decisions: Ordered(names.map(|name| (name.clone(), 0)).collect()),
+                }
+            }
             Self::Numbers(unit) => Summary::Numbers {
                 mean_prediction: None,
                 training_range: unit.range,
@@ -392,11 +488,10 @@ impl Results<'_> {
 
 impl<'a> Scorer<'a> {
     fn new(model: &'a Model, auditor: Option<Auditor<'a>>) -> Self {
-        let coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
-        let coefficients: Vec<f64> = coefficients.collect();
-        let (mut encoding, mut params) = reduced(&model.encoding, &coefficients);
+        let (mut encoding, coefficients) = reduced(&model.encoding, &model.of_scores());
         encoding.attributes.clear();
-        params.push(model.intercept);
+        let mut params = coefficients.concat();
+        params.extend(model.intercept.values());
         Self {
             encoding,
             params,
@@ -443,7 +538,7 @@ impl<'a> Scorer<'a> {
         wanted
     }
 
-    fn score(&self, mut batch: RowBatch) -> Result<Scored, Error> {
+    fn score(&self, mut batch: RowBatch) -> Result<Scored<'a>, Error> {
         let table = std::mem::replace(&mut batch.table, Table::from_columns("", Vec::new()));
         batch.table = self.encoding.complete(Cow::Owned(table))?.into_owned();
         let n = batch.table.n_rows();
@@ -459,10 +554,11 @@ impl<'a> Scorer<'a> {
         };
         let scores = scores(&*predictor_of(encoded.schema()), &encoded, &self.params)?;
         let number = |score: f64| match self.results {
-            Results::Decisions { .. } => score,
+            Results::Decisions { .. } | Results::Classes { .. } => score,
             Results::Numbers(unit) => unit.number(score),
         };
-        if let Some(row) = scores.iter().position(|score| !number(*score).is_finite()) {
+        if let Some(at) = scores.iter().position(|score| !number(*score).is_finite()) {
+            let row = at / self.results.n_scores();
             return Err(self.too_large(&batch, row..row + 1));
         }
         let (notes, lacking) = self.notes(&batch);

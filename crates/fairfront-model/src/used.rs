@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fairfront_data::{Encoding, Ordered};
+use fairfront_data::Encoding;
 use fairfront_learn::{FeatureKind, Forest, Learned, LearnedFeature, Source};
 
 /// The positions of the learned features among all features.
@@ -16,56 +16,66 @@ fn n_numeric(encoding: &Encoding) -> usize {
     rules.map(|rule| 1 + usize::from(rule.indicator)).sum()
 }
 
-/// The learners, if a model with these coefficients uses them.
-pub(crate) fn used_learners(
-    encoding: &Encoding,
-    mut coefficient: impl FnMut(usize) -> Option<f64>,
-) -> Option<&Learned> {
+/// The learners, if a model with these coefficients uses them. Each score of the model has its own
+/// coefficients.
+pub(crate) fn used_learners<'a>(
+    encoding: &'a Encoding,
+    coefficients: &[Vec<f64>],
+) -> Option<&'a Learned> {
     let learned = encoding.learned.as_ref()?;
-    // A coefficient that is missing is an error, which `Model::check` reports.
     let mut positions = learned_range(encoding);
     positions
-        .any(|at| coefficient(at) != Some(0.0))
+        .any(|at| is_used(coefficients, at))
         .then_some(learned)
+}
+
+/// Whether a score depends on a feature.
+fn is_used(coefficients: &[Vec<f64>], feature: usize) -> bool {
+    // A coefficient that is missing is an error, which `Model::check` reports.
+    let mut of_feature = coefficients.iter().map(|own| own.get(feature));
+    of_feature.any(|value| value != Some(&0.0))
 }
 
 /// Removes learners whose features all have the coefficient 0, so that files of linear models do not
 /// contain trees.
-pub(crate) fn prune(encoding: &mut Encoding, coefficients: &mut Ordered<f64>) {
-    let values = &coefficients.0;
-    let of = |at: usize| values.get(at).map(|(_, value)| *value);
-    if encoding.learned.is_some() && used_learners(encoding, of).is_none() {
-        coefficients.0.drain(learned_range(encoding));
+pub(crate) fn prune(encoding: &mut Encoding, coefficients: &mut [Vec<f64>]) {
+    if encoding.learned.is_some() && used_learners(encoding, coefficients).is_none() {
+        for own in coefficients {
+            own.drain(learned_range(encoding));
+        }
         encoding.learned = None;
     }
 }
 
-/// The encoding and the coefficients without the parts that scores do not depend on. Scores stay the
-/// same.
+/// The encoding and the coefficients of each score without the parts that no score depends on. Scores stay
+/// the same.
 ///
 /// A model that uses learners keeps only the columns that these or other coefficients use. A model that
 /// does not use them keeps all columns.
-pub(crate) fn reduced(encoding: &Encoding, coefficients: &[f64]) -> (Encoding, Vec<f64>) {
+pub(crate) fn reduced(encoding: &Encoding, coefficients: &[Vec<f64>]) -> (Encoding, Vec<Vec<f64>>) {
     let mut encoding = encoding.clone();
     let mut coefficients = coefficients.to_vec();
     let range = learned_range(&encoding);
-    if range.is_empty() || coefficients.len() < range.end {
+    if range.is_empty() || coefficients.iter().any(|own| own.len() < range.end) {
         return (encoding, coefficients);
     }
-    let of = |at: usize| Some(coefficients[at]);
-    let Some(learned) = used_learners(&encoding, of) else {
-        coefficients.drain(range);
-        encoding.learned = None;
+    let Some(learned) = used_learners(&encoding, &coefficients) else {
+        prune(&mut encoding, &mut coefficients);
         return (encoding, coefficients);
     };
-    let (mut learned, of_learned) = without_unused(learned, &coefficients[range.clone()]);
+    let n_features = coefficients.iter().map(Vec::len).min().unwrap_or(0);
+    let is_used: Vec<bool> = (0..n_features)
+        .map(|at| is_used(&coefficients, at))
+        .collect();
+    let mut learned = without_unused(learned, &is_used[range.clone()]);
 
-    let (numbers, categories) = (&coefficients[..range.start], &coefficients[range.end..]);
+    let (numbers, categories) = (&is_used[..range.start], &is_used[range.end..]);
     let used = used_inputs(&encoding, &learned, numbers, categories);
     let (used_numbers, used_columns) = used.split_at(numbers.len());
 
     // Inputs of trees are numeric features, then categorical columns.
     let mut kept_inputs = Vec::with_capacity(used.len());
+    // Positions of features.
     let mut kept = Vec::new();
     let mut at = 0;
     encoding.numeric.retain(|rule| {
@@ -73,18 +83,18 @@ pub(crate) fn reduced(encoding: &Encoding, coefficients: &[f64]) -> (Encoding, V
         at = own.end;
         let keep = used_numbers[own.clone()].contains(&true);
         kept_inputs.extend(own.clone().map(|_| keep));
-        kept.extend(keep.then(|| &numbers[own]).into_iter().flatten());
+        kept.extend(own.filter(|_| keep));
         keep
     });
     kept_inputs.extend(used_columns);
-    kept.extend(of_learned);
-    let (mut column, mut at) = (0, 0);
+    kept.extend(range.clone().filter(|at| is_used[*at]));
+    let (mut column, mut at) = (0, range.end);
     encoding.categorical.retain(|rule| {
         let own = at..at + rule.categories.len();
         at = own.end;
         column += 1;
         let keep = used_columns[column - 1];
-        kept.extend(keep.then(|| &categories[own]).into_iter().flatten());
+        kept.extend(own.filter(|_| keep));
         keep
     });
     let (rules, dates) = (&encoding.categorical, &encoding.date_parts);
@@ -100,18 +110,21 @@ pub(crate) fn reduced(encoding: &Encoding, coefficients: &[f64]) -> (Encoding, V
         group.learner.source.keep(&kept_inputs);
     }
     encoding.learned = Some(learned);
-    (encoding, kept)
+    for own in &mut coefficients {
+        *own = kept.iter().map(|at| own[*at]).collect();
+    }
+    (encoding, coefficients)
 }
 
-/// The learners without features whose coefficient is 0, and the other coefficients.
-fn without_unused(learned: &Learned, coefficients: &[f64]) -> (Learned, Vec<f64>) {
-    let both = learned.features.iter().zip(coefficients);
-    let used: Vec<(&LearnedFeature, f64)> = both
-        .filter(|(_, coefficient)| **coefficient != 0.0)
-        .map(|(feature, coefficient)| (feature, *coefficient))
+/// The learners without features that no score uses.
+fn without_unused(learned: &Learned, is_used: &[bool]) -> Learned {
+    let both = learned.features.iter().zip(is_used);
+    let used: Vec<&LearnedFeature> = both
+        .filter(|(_, is_used)| **is_used)
+        .map(|(feature, _)| feature)
         .collect();
     let reads = |group: usize| {
-        let mut kinds = used.iter().map(|(feature, _)| feature.kind);
+        let mut kinds = used.iter().map(|feature| feature.kind);
         kinds.any(|kind| kind.of_group().is_some_and(|(learner, _)| learner == group))
     };
     let groups: Vec<usize> = (0..learned.groups.len()).filter(|g| reads(*g)).collect();
@@ -133,30 +146,26 @@ fn without_unused(learned: &Learned, coefficients: &[f64]) -> (Learned, Vec<f64>
             ..feature.clone()
         }
     };
-    let features = used.iter().map(|(feature, _)| renumbered(feature));
-    let kept = Learned {
+    Learned {
         outcome: learned.outcome.clone(),
-        features: features.collect(),
+        features: used.into_iter().map(renumbered).collect(),
         groups: groups.iter().map(|g| learned.groups[*g].clone()).collect(),
-    };
-    (
-        kept,
-        used.iter().map(|(_, coefficient)| *coefficient).collect(),
-    )
+    }
 }
 
-/// Whether learners or coefficients use each numeric feature and each categorical column.
+/// Whether learners or scores use each numeric feature and each categorical column. `numbers` and `categories`
+/// are features that scores use.
 fn used_inputs(
     encoding: &Encoding,
     learned: &Learned,
-    numbers: &[f64],
-    categories: &[f64],
+    numbers: &[bool],
+    categories: &[bool],
 ) -> Vec<bool> {
-    let mut used: Vec<bool> = numbers.iter().map(|c| *c != 0.0).collect();
+    let mut used = numbers.to_vec();
     let mut rest = categories;
     for rule in &encoding.categorical {
         let (own, others) = rest.split_at(rule.categories.len());
-        used.push(own.iter().any(|c| *c != 0.0));
+        used.push(own.contains(&true));
         rest = others;
     }
     for learner in learned.learners() {

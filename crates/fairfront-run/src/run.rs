@@ -185,11 +185,7 @@ impl Run {
             encoding,
             ..
         } = self;
-        let Some((intercept, coefficients)) = front
-            .params
-            .get(model_id.index())
-            .and_then(|params| params.split_last())
-        else {
+        let Some(params) = front.params.get(model_id.index()) else {
             return Err(Error::usage(format!(
                 "the front has no model {model_id}; choose one of 1 to {}",
                 front.len()
@@ -201,12 +197,9 @@ impl Run {
             (None, None) => Reading::default(),
         };
         let calibration = self.calibration(Some(model_id));
-        let names = predictor_of(&encoding.schema()).names(&encoding.schema());
-        let coefficients = names.into_iter().zip(coefficients.iter().copied());
         let values = front.names.iter().zip(&front.columns);
         let model = Model::new(
-            *intercept,
-            Ordered(coefficients.collect()),
+            params,
             calibration,
             encoding.clone(),
             reading,

@@ -6,12 +6,15 @@ use std::path::Path;
 use fairfront_core::{counted, grouped, readable};
 use fairfront_data::Diagnostic;
 use fairfront_model::{
-    Audit, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking, Predicted,
-    Summary,
+    Audit, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking,
+    Predicted, Summary,
 };
 
 use super::front::significant;
 use super::{TextTable, cut, diagnostics, percent};
+
+/// Messages show at most this many classes.
+const SHOWN_CLASSES: usize = 8;
 
 /// The number of scored rows, with warnings and notes.
 pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
@@ -27,6 +30,21 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
                 rows => format!(" ({})", percent(*selected as f64 / rows as f64)),
             };
             writeln!(out, " scored, {} selected{share}", grouped(*selected))
+        }
+        Summary::Classes { decisions } => {
+            let share = |n: usize| match done.rows {
+                0 => String::new(),
+                rows => format!(" ({})", percent(n as f64 / rows as f64)),
+            };
+            let classes = decisions.0.iter().take(SHOWN_CLASSES);
+            let classes: Vec<String> = classes
+                .map(|(name, n)| format!("{} {}{}", cut(name, 30), grouped(*n), share(*n)))
+                .collect();
+            let more = match decisions.0.len().saturating_sub(SHOWN_CLASSES) {
+                0 => String::new(),
+                more => format!(" and {}", counted(more, "more class")),
+            };
+            writeln!(out, " scored: {}{more}", classes.join(", "))
         }
         Summary::Numbers {
             mean_prediction, ..
@@ -136,6 +154,10 @@ pub(crate) fn audit(found: &Audit) -> String {
                 ">accuracy",
             ],
         ),
+        AuditedKind::Classes { .. } => (
+            "Decisions",
+            &[">accuracy", ">balanced accuracy", ">macro F1"],
+        ),
         AuditedKind::Numbers { .. } => (
             "Predictions",
             &[
@@ -170,6 +192,7 @@ pub(crate) fn audit(found: &Audit) -> String {
         let mut all = table("");
         all.row(row("all", &found.overall));
         all.render(&mut out);
+        classes(&[("all", &found.overall)], found, &mut out);
     }
     for attribute in &found.attributes {
         let _ = writeln!(out, "\nSensitive attribute: {}", attribute.name);
@@ -179,6 +202,13 @@ pub(crate) fn audit(found: &Audit) -> String {
         }
         groups.row(row("all", &found.overall));
         groups.render(&mut out);
+        let all = ("all", &found.overall);
+        let of_groups = attribute
+            .groups
+            .0
+            .iter()
+            .map(|(name, of)| (name.as_str(), of));
+        classes(&of_groups.chain([all]).collect::<Vec<_>>(), found, &mut out);
         let _ = writeln!(out, "  {}", differences(&attribute.differences));
         if !attribute.left_out.is_empty() {
             let groups = attribute.left_out.join(", ");
@@ -202,7 +232,7 @@ pub(crate) fn audit(found: &Audit) -> String {
     if found.unknown.label > 0 {
         let n = counted(found.unknown.label, "row");
         let missing = match found.kind {
-            AuditedKind::Decisions { .. } => "a label",
+            AuditedKind::Decisions { .. } | AuditedKind::Classes { .. } => "a label",
             AuditedKind::Numbers { .. } => "a target",
         };
         let _ = writeln!(out, "\nignored {n} without {missing}");
@@ -210,8 +240,45 @@ pub(crate) fn audit(found: &Audit) -> String {
     out
 }
 
+/// Renders the values of each class: one table per value, with one row per group.
+fn classes(groups: &[(&str, &AuditedGroup)], found: &Audit, out: &mut String) {
+    let AuditedKind::Classes { ordered, .. } = found.kind else {
+        return;
+    };
+    let rate = match ordered {
+        true => "selection rate (decided for the class or a higher one)",
+        false => "selection rate",
+    };
+    let values: [(&str, fn(&AuditedClass) -> Option<f64>); 3] = [
+        (rate, |class| class.selection_rate),
+        ("recall", |class| class.recall),
+        ("precision", |class| class.precision),
+    ];
+    for (title, value) in values {
+        let of_group = |group: &AuditedGroup| match &group.values {
+            AuditedValues::Classes { classes, .. } => classes.0.clone(),
+            AuditedValues::Decisions { .. } | AuditedValues::Numbers { .. } => Vec::new(),
+        };
+        let names = of_group(&found.overall);
+        let names = names.iter().map(|(name, _)| format!(">{}", cut(name, 30)));
+        let head: Vec<String> = [title.to_owned()].into_iter().chain(names).collect();
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let mut table = TextTable::new(&head);
+        for (name, group) in groups {
+            let values = of_group(group);
+            let values = values.iter().map(|(_, class)| rate_of(value(class)));
+            table.row([cut(name, 60)].into_iter().chain(values).collect());
+        }
+        table.render(out);
+    }
+}
+
+fn rate_of(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), percent)
+}
+
 /// The values of a group as they are shown.
-fn shown(values: &AuditedValues) -> [String; 5] {
+fn shown(values: &AuditedValues) -> Vec<String> {
     match values {
         AuditedValues::Decisions {
             positive_rate,
@@ -226,14 +293,27 @@ fn shown(values: &AuditedValues) -> [String; 5] {
             false_positive_rate,
             accuracy,
         ]
-        .map(|rate| rate.map_or_else(|| "-".into(), percent)),
+        .map(|rate| rate_of(*rate))
+        .into(),
+        AuditedValues::Classes {
+            accuracy,
+            balanced_accuracy,
+            macro_f1,
+            ..
+        } => vec![
+            rate_of(*accuracy),
+            rate_of(*balanced_accuracy),
+            number(*macro_f1),
+        ],
         AuditedValues::Numbers {
             mean_prediction,
             mean_target,
             mean_residual,
             rmse,
             mae,
-        } => [mean_prediction, mean_target, mean_residual, rmse, mae].map(|value| number(*value)),
+        } => [mean_prediction, mean_target, mean_residual, rmse, mae]
+            .map(|value| number(*value))
+            .into(),
     }
 }
 
@@ -257,6 +337,20 @@ fn differences(of: &AuditedDifferences) -> String {
             number(*demographic_parity_ratio),
             number(*equal_opportunity_difference),
             number(*false_positive_rate_difference),
+        ),
+        AuditedDifferences::Classes {
+            demographic_parity_difference,
+            demographic_parity_ratio,
+            equal_opportunity_difference,
+            equalized_odds_difference,
+            ..
+        } => format!(
+            "largest over all classes: demographic parity difference {} (ratio {}), equal opportunity difference \
+             {}, equalized odds difference {}",
+            number(*demographic_parity_difference),
+            number(*demographic_parity_ratio),
+            number(*equal_opportunity_difference),
+            number(*equalized_odds_difference),
         ),
         AuditedDifferences::Numbers {
             mean_difference,

@@ -282,7 +282,7 @@ fn rows_without_a_target_are_dropped() {
 #[test]
 fn classes_need_weight() {
     let text = csv("y,g,x,w", 60, |i| {
-        let w = if i % 3 == 0 { 0 } else { 1 };
+        let w = u8::from(i % 3 != 0);
         format!(
             "{},{},{i},{w}",
             ["p", "q", "r"][i % 3],

@@ -58,12 +58,5 @@ pub(super) fn use_model(model: &Model) {
     for format in [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table] {
         let _ = model.export(format);
     }
-    let mut params: Vec<f64> = model
-        .coefficients
-        .0
-        .iter()
-        .map(|(_, value)| *value)
-        .collect();
-    params.push(model.intercept);
-    let _ = score_table(&model.encoding, &params, &fixture::prepared().table);
+    let _ = score_table(&model.encoding, &model.params(), &fixture::prepared().table);
 }

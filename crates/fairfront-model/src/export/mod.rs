@@ -47,9 +47,9 @@ impl Model {
     fn title(&self) -> String {
         let from = &self.provenance;
         let target = self.encoding.target.as_ref();
-        let predicts = target.map(|target| match target.is_number() {
-            true => format!("; predicts {}", target.column),
-            false => format!("; 1 is {}", target.condition()),
+        let predicts = target.map(|target| match target.is_binary() {
+            true => format!("; 1 is {}", target.condition()),
+            false => format!("; predicts {}", target.column),
         });
         format!(
             "model {} of the {} in {}, fitted on {} by fairfront {}{}",
@@ -64,7 +64,7 @@ impl Model {
     }
 }
 
-/// The terms that a model adds to the intercept, in order.
+/// The terms that a score adds to its intercept, in order.
 struct Terms<'a> {
     numbers: Vec<NumberTerm<'a>>,
     /// `None` if the model does not use learners.
@@ -101,18 +101,20 @@ struct CategoryTerm<'a> {
 }
 
 impl<'a> Terms<'a> {
-    fn of(model: &'a Model) -> Self {
-        Self::with(model, model.coefficients.0.iter().map(|(_, value)| *value))
+    /// The terms of each score. They differ only in their coefficients.
+    fn of_scores(model: &'a Model) -> Vec<Self> {
+        let scores = model.of_scores();
+        scores.iter().map(|own| Self::with(model, own)).collect()
     }
 
-    /// The terms of one hidden unit of a network.
-    fn of_unit(model: &'a Model, unit: usize) -> Self {
-        let first = unit * model.encoding.schema().n_features();
-        let coefficients = model.coefficients.0.iter().skip(first);
-        Self::with(model, coefficients.map(|(_, value)| *value))
+    /// The terms of each hidden unit of a network. They differ only in their coefficients.
+    fn of_units(model: &'a Model) -> Vec<Self> {
+        let (weights, _, _) = model.of_network();
+        weights.iter().map(|own| Self::with(model, own)).collect()
     }
 
-    fn with(model: &'a Model, mut coefficients: impl Iterator<Item = f64>) -> Self {
+    fn with(model: &'a Model, coefficients: &[f64]) -> Self {
+        let mut coefficients = coefficients.iter().copied();
         // `Model::check` ensures that every feature has a coefficient.
         let mut next = || coefficients.next().unwrap_or_default();
         let numbers = model.encoding.numeric.iter().map(|rule| NumberTerm {
@@ -148,18 +150,29 @@ impl<'a> Terms<'a> {
         numbers.chain(categories).collect()
     }
 
-    /// The name of a result, or a different name if a column already has it.
-    fn result(&self, name: &str) -> String {
-        let columns = self.columns();
-        let mut name = name.to_owned();
-        while columns.iter().any(|c| c.eq_ignore_ascii_case(&name)) {
-            name = format!("model_{name}");
+    /// The names of results, or different names if columns or other results already have them. Most databases
+    /// ignore the case of names.
+    fn results(&self, wanted: impl IntoIterator<Item = String>) -> Vec<String> {
+        let mut taken: Vec<String> = self.columns().into_iter().map(Into::into).collect();
+        let mut names = Vec::new();
+        for mut name in wanted {
+            while taken.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
+                name = format!("model_{name}");
+            }
+            taken.push(name.clone());
+            names.push(name);
         }
-        name
+        names
     }
 }
 
 impl<'a> LearnedTerms<'a> {
+    /// The terms of the learned features of each score; empty if the model does not use learners.
+    fn of_scores<'t>(scores: &'t [Terms<'a>]) -> Vec<&'t Self> {
+        let terms = scores.iter().map(|terms| terms.learned.as_ref());
+        terms.collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// The features with their coefficients.
     fn features(&self) -> impl Iterator<Item = (&'a LearnedFeature, f64)> {
         let coefficients = self.coefficients.iter().copied();

@@ -1,12 +1,12 @@
-//! A graph for ONNX runtimes, from raw columns to decisions or predicted numbers. It uses doubles throughout, and adds terms in
-//! the same order as our own kernels.
+//! A graph for ONNX runtimes, from raw columns to decisions or predicted numbers. It uses doubles throughout,
+//! and adds terms in the same order as our own kernels.
 
 mod learned;
 mod network;
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{Calibration, Unit};
+use fairfront_core::{Calibration, Classes, Unit};
 use prost::Message;
 
 use self::learned::Inputs;
@@ -14,7 +14,7 @@ use super::proto::{
     Attribute, DOUBLE, Graph, INT64, Model as Proto, Node, OperatorSet, Property, STRING, Tensor,
     ValueInfo,
 };
-use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
+use super::{CategoryTerm, LearnedTerms, NumberTerm, Terms, missing_strings, spellings};
 use crate::model::Results;
 use crate::{Error, Model};
 
@@ -23,6 +23,8 @@ const PLAIN: Version = Version { ir: 7, ml: 2 };
 /// The first version with trees whose sums are doubles.
 const WITH_TREES: Version = Version { ir: 10, ml: 5 };
 const ML: &str = "ai.onnx.ml";
+/// The outputs of models that decide.
+const DECISION_OUTPUTS: [&str; 3] = ["label", "probabilities", "score"];
 const ML_OPERATORS: [&str; 2] = ["LabelEncoder", learned::TREES];
 
 /// Versions of the format, and of its operators for machine learning.
@@ -32,7 +34,14 @@ struct Version {
 }
 
 pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
-    let terms = Terms::of(model);
+    let scores = match model.encoding.hidden {
+        0 => Terms::of_scores(model),
+        _ => Terms::of_units(model),
+    };
+    // `Model::check` ensures that there is a score.
+    let Some(terms) = scores.first() else {
+        return Err(Error::data("the model has no score"));
+    };
     let columns = terms.columns();
     if columns.is_empty() {
         let problem = "an ONNX graph needs columns, but this model does not read any; choose another \
@@ -63,10 +72,13 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
         .map(|term| builder.category(term, &missing_strings))
         .collect();
     let sum = match model.encoding.hidden {
-        0 => builder.sum(model, &terms, &numbers, &categories),
-        _ => builder.network(model, &numbers, &categories),
+        0 => {
+            let intercepts = model.intercept.values().into_iter().copied().collect();
+            builder.sums(intercepts, &scores, &numbers, &categories)
+        }
+        _ => builder.network(model, &scores, &numbers, &categories),
     };
-    builder.results(model, &terms, &sum);
+    builder.results(model, terms, &sum);
     let has_trees = builder
         .graph
         .node
@@ -121,6 +133,11 @@ fn properties(model: &Model) -> Vec<Property> {
                 ("calibration.intercept", intercept.to_string()),
             ]);
         }
+        Results::Classes { classes, factor } => properties.extend([
+            ("classes", serde_json::json!(classes.names).to_string()),
+            ("ordered", classes.ordered.to_string()),
+            ("calibration.slope", factor.to_string()),
+        ]),
         Results::Numbers(unit) => properties.extend([
             ("target.center", unit.center.to_string()),
             ("target.scale", unit.scale.to_string()),
@@ -215,50 +232,68 @@ impl Builder<'_> {
         Number { scaled, missing }
     }
 
-    /// The score of a model that is linear in its features.
-    fn sum(
+    /// Sums that are linear in the features, rows × scores.
+    fn sums(
         &mut self,
-        model: &Model,
-        terms: &Terms,
+        intercepts: Vec<f64>,
+        scores: &[Terms],
         numbers: &[Number],
         categories: &[String],
     ) -> String {
-        let mut sum = self.double(model.intercept);
-        let has_learners = terms.learned.is_some();
-        for (term, number) in terms.numbers.iter().zip(numbers) {
-            if !(has_learners && term.is_zero()) {
-                sum = self.add_number(&sum, term, number);
+        let mut sum = self.per_score(intercepts);
+        let learned = LearnedTerms::of_scores(scores);
+        let has_learners = !learned.is_empty();
+        for (at, number) in numbers.iter().enumerate() {
+            let terms: Vec<&NumberTerm> = scores.iter().map(|own| &own.numbers[at]).collect();
+            if !(has_learners && terms.iter().all(|term| term.is_zero())) {
+                sum = self.add_number(&sum, &terms, number);
             }
         }
-        if let Some(learned) = &terms.learned {
-            let inputs = Inputs::new(self, terms, numbers, categories);
-            sum = inputs.add(self, &sum, learned);
+        if has_learners {
+            let inputs = Inputs::new(self, &scores[0], numbers, categories);
+            sum = inputs.add(self, &sum, &learned);
         }
-        for (term, index) in terms.categories.iter().zip(categories) {
-            if !(has_learners && term.is_zero()) {
-                sum = self.add_category(&sum, term, index);
+        for (at, index) in categories.iter().enumerate() {
+            let terms: Vec<&CategoryTerm> = scores.iter().map(|own| &own.categories[at]).collect();
+            if !(has_learners && terms.iter().all(|term| term.is_zero())) {
+                sum = self.add_category(&sum, &terms, index);
             }
         }
         sum
     }
 
-    /// Adds the term of a numeric column to `sum`.
-    fn add_number(&mut self, sum: &str, term: &NumberTerm, number: &Number) -> String {
-        let coefficient = self.double(term.coefficient);
-        let product = self.node("Mul", &[&number.scaled, &coefficient]);
-        let sum = self.node("Add", &[sum, &product]);
-        let Some(indicator) = term.indicator else {
-            return sum;
-        };
-        let indicator = self.double(indicator);
-        self.add_if_missing(&sum, number, &indicator)
+    /// A constant for each score: a number, or a row.
+    fn per_score(&mut self, values: Vec<f64>) -> String {
+        match values.as_slice() {
+            [value] => self.double(*value),
+            _ => self.matrix(1, values),
+        }
     }
 
-    /// Adds these numbers to `sum` in rows without a value.
-    fn add_if_missing(&mut self, sum: &str, number: &Number, added: &str) -> String {
+    /// A constant matrix with this many rows.
+    fn matrix(&mut self, rows: usize, values: Vec<f64>) -> String {
+        self.constant(Tensor {
+            dims: vec![rows as i64, (values.len() / rows.max(1)) as i64],
+            data_type: DOUBLE,
+            double_data: values,
+            ..Tensor::default()
+        })
+    }
+
+    /// Adds the terms of a numeric column to the sum of each score.
+    fn add_number(&mut self, sum: &str, terms: &[&NumberTerm], number: &Number) -> String {
+        let coefficients = terms.iter().map(|term| term.coefficient).collect();
+        let coefficients = self.per_score(coefficients);
+        let products = self.node("Mul", &[&number.scaled, &coefficients]);
+        let sum = self.node("Add", &[sum, &products]);
+        let indicators: Option<Vec<f64>> = terms.iter().map(|term| term.indicator).collect();
+        let Some(indicators) = indicators else {
+            return sum;
+        };
+        let indicators = self.per_score(indicators);
         let zero = self.double(0.0);
-        let added = self.node("Where", &[&number.missing, added, &zero]);
-        self.node("Add", &[sum, &added])
+        let added = self.node("Where", &[&number.missing, &indicators, &zero]);
+        self.node("Add", &[&sum, &added])
     }
 
     /// Adds the input of a categorical column, and returns the index of its string.
@@ -284,11 +319,37 @@ impl Builder<'_> {
         index
     }
 
-    /// Adds the term of a categorical column to `sum`.
-    fn add_category(&mut self, sum: &str, term: &CategoryTerm, index: &str) -> String {
-        let coefficients = self.constant(Tensor::doubles(term.coefficients.clone()));
-        let added = self.node("Gather", &[&coefficients, index]);
+    /// Adds the terms of a categorical column to the sum of each score.
+    fn add_category(&mut self, sum: &str, terms: &[&CategoryTerm], index: &str) -> String {
+        let added = match terms {
+            [term] => {
+                let coefficients = self.constant(Tensor::doubles(term.coefficients.clone()));
+                self.node("Gather", &[&coefficients, index])
+            }
+            _ => {
+                let n = terms.iter().map(|term| term.coefficients.len()).min();
+                let n = n.unwrap_or(0);
+                let of = |category: usize| {
+                    let terms = terms.iter();
+                    terms.map(move |term| term.coefficients[category])
+                };
+                let coefficients = self.matrix(n, (0..n).flat_map(of).collect());
+                let flat = self.all_rows();
+                let index = self.node("Reshape", &[index, &flat]);
+                self.node("Gather", &[&coefficients, &index])
+            }
+        };
         self.node("Add", &[sum, &added])
+    }
+
+    /// The shape of a vector with as many elements as the reshaped tensor.
+    fn all_rows(&mut self) -> String {
+        self.constant(Tensor {
+            dims: vec![1],
+            data_type: INT64,
+            int64_data: vec![-1],
+            ..Tensor::default()
+        })
     }
 
     fn as_double(&mut self, value: &str) -> String {
@@ -334,12 +395,19 @@ impl Builder<'_> {
 
     fn results(&mut self, model: &Model, terms: &Terms, sum: &str) {
         self.graph.output = match model.results() {
-            Results::Numbers(unit) => self.predictions(unit, &terms.result("prediction"), sum),
+            Results::Numbers(unit) => {
+                let names = terms.results(["prediction".into()]);
+                self.predictions(unit, &names[0], sum)
+            }
+            Results::Classes { classes, factor } => {
+                let names = terms.results(DECISION_OUTPUTS.map(Into::into));
+                self.classes(classes, factor, &names, sum)
+            }
             Results::Decisions {
                 threshold,
                 calibration,
             } => {
-                let names = ["label", "probabilities", "score"].map(|name| terms.result(name));
+                let names = terms.results(DECISION_OUTPUTS.map(Into::into));
                 self.decisions(threshold, calibration, &names, sum)
             }
         };
@@ -347,12 +415,7 @@ impl Builder<'_> {
 
     /// Adds an output with the single column of a matrix.
     fn flat(&mut self, matrix: &str, output: &str) {
-        let flat = self.constant(Tensor {
-            dims: vec![1],
-            data_type: INT64,
-            int64_data: vec![-1],
-            ..Tensor::default()
-        });
+        let flat = self.all_rows();
         self.push("Reshape", &[matrix, &flat], output, Vec::new());
     }
 
@@ -369,9 +432,12 @@ impl Builder<'_> {
         &mut self,
         threshold: f64,
         calibration: Calibration,
-        [label, probabilities, score]: &[String; 3],
+        names: &[String],
         sum: &str,
     ) -> Vec<ValueInfo> {
+        let [label, probabilities, score] = names else {
+            return Vec::new();
+        };
         self.flat(sum, score);
 
         let threshold = self.double(threshold);
@@ -393,6 +459,48 @@ impl Builder<'_> {
             ValueInfo::rows(label, INT64, None, about),
             ValueInfo::rows(probabilities, DOUBLE, Some(2), about_both),
             ValueInfo::rows(score, DOUBLE, None, "the score"),
+        ]
+    }
+
+    /// The outputs of a model of more than two classes, from its scores, rows × classes.
+    fn classes(
+        &mut self,
+        classes: &Classes,
+        factor: f64,
+        names: &[String],
+        sums: &str,
+    ) -> Vec<ValueInfo> {
+        let [label, probabilities, score] = names else {
+            return Vec::new();
+        };
+        self.push("Identity", &[sums], score, Vec::new());
+
+        // The first class of the highest score.
+        let highest = self.name();
+        let along = vec![Attribute::int("axis", 1), Attribute::int("keepdims", 0)];
+        self.push("ArgMax", &[sums], &highest, along);
+        let positions = (0..classes.len() as i64).collect();
+        let to_names = vec![
+            Attribute::ints("keys_int64s", positions),
+            Attribute::strings("values_strings", classes.names.clone()),
+        ];
+        self.push("LabelEncoder", &[&highest], label, to_names);
+
+        let factor = self.double(factor);
+        let scaled = self.node("Mul", &[&factor, sums]);
+        let axis = Attribute::int("axis", 1);
+        self.push("Softmax", &[&scaled], probabilities, vec![axis]);
+
+        let width = Some(classes.len() as i64);
+        vec![
+            ValueInfo::rows(label, STRING, None, "the class of the highest score"),
+            ValueInfo::rows(
+                probabilities,
+                DOUBLE,
+                width,
+                "the probability of each class",
+            ),
+            ValueInfo::rows(score, DOUBLE, width, "the score of each class"),
         ]
     }
 }

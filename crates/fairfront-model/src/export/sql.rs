@@ -6,16 +6,21 @@ mod learned;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use fairfront_core::{Calibration, Unit, say};
+use fairfront_core::{Calibration, Classes, Unit, say};
 use fairfront_data::NumericRule;
 use fairfront_data::setting::DATE_PARTS;
 
 use super::{CategoryTerm, NumberTerm, Terms, missing_strings, spellings};
 use crate::model::Results;
+use crate::predict::of_class;
 use crate::{Error, Model};
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
-    let terms = Terms::of(model);
+    let scores = Terms::of_scores(model);
+    // `Model::check` ensures that there is a score.
+    let Some(terms) = scores.first() else {
+        return Err(Error::data("the model has no score"));
+    };
     let columns = terms.columns();
     if columns.contains("") {
         let problem = "SQL needs a name for each column, but a column of this model has none; name it \
@@ -40,7 +45,13 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         return Err(Error::data(problem));
     }
     let strings = terms.categories.iter().flat_map(|term| &term.named);
-    let mut strings = strings.map(|(text, _)| text).chain(&columns);
+    let classes = match model.results() {
+        Results::Classes { classes, .. } => classes.names.as_slice(),
+        Results::Decisions { .. } | Results::Numbers(_) => &[],
+    };
+    let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+    let strings = strings.map(|(text, _)| text).chain(&columns);
+    let mut strings = strings.chain(&classes);
     if let Some(text) = strings.find(|text| text.contains('\0')) {
         let problem = format!(
             "SQL cannot represent {text:?}, which contains a NUL character; choose another format"
@@ -48,11 +59,47 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         return Err(Error::data(problem));
     }
 
+    let sums: Vec<String> = scores
+        .iter()
+        .zip(model.intercept.values())
+        .map(|(terms, intercept)| sum(model, terms, *intercept))
+        .collect();
+    let results = |names: Vec<String>| -> Vec<String> {
+        let names = terms.results(names);
+        names.iter().map(|name| identifier(name)).collect()
+    };
+    let title = model.title();
+    Ok(match model.results() {
+        Results::Numbers(unit) => {
+            let names = results(vec!["prediction".into()]);
+            predictions(&title, &sums[0], unit, &names[0])
+        }
+        Results::Decisions {
+            threshold,
+            calibration,
+        } => {
+            let names = results(["score", "probability", "decision"].map(Into::into).into());
+            decisions(&title, &sums[0], threshold, calibration, &names)
+        }
+        Results::Classes { classes, factor } => {
+            let of = |result: &str| {
+                let names = classes.names.iter();
+                names.map(|name| of_class(result, name)).collect::<Vec<_>>()
+            };
+            let decision = vec!["decision".to_owned()];
+            let names = results([of("score"), of("probability"), decision].concat());
+            decisions_of_classes(&title, &sums, classes, factor, &names)
+        }
+    })
+}
+
+/// The terms of a score.
+fn sum(model: &Model, terms: &Terms, intercept: f64) -> String {
     let missing_numbers: Vec<String> = (model.reading.missing_numbers().iter())
         .map(|number| literal(*number))
         .collect();
     let missing_strings = missing_strings(&model.reading);
-    let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(model.intercept));
+    let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(intercept));
     let has_learners = terms.learned.is_some();
     for term in &terms.numbers {
         if !(has_learners && term.is_zero()) {
@@ -60,7 +107,7 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         }
     }
     if let Some(learned) = &terms.learned {
-        let columns = learned::columns(&terms, &missing_numbers, &missing_strings);
+        let columns = learned::columns(terms, &missing_numbers, &missing_strings);
         learned::add(&mut sum, learned, &columns);
     }
     for term in &terms.categories {
@@ -69,18 +116,81 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
             let _ = writeln!(sum, "    + {}", category(term, &missing_strings, added));
         }
     }
-    let result = |name: &str| identifier(&terms.result(name));
-    let title = model.title();
-    Ok(match model.results() {
-        Results::Numbers(unit) => predictions(&title, &sum, unit, &result("prediction")),
-        Results::Decisions {
-            threshold,
-            calibration,
-        } => {
-            let names = ["score", "probability", "decision"].map(result);
-            decisions(&title, &sum, threshold, calibration, &names)
-        }
-    })
+    sum
+}
+
+/// The query for the scores and probabilities of all classes and the decision, from the terms of each score.
+/// `names` are those of the results, in this order.
+fn decisions_of_classes(
+    title: &str,
+    sums: &[String],
+    classes: &Classes,
+    factor: f64,
+    names: &[String],
+) -> String {
+    let (scores, names) = names.split_at(classes.len());
+    let (probabilities, names) = names.split_at(classes.len());
+    let inner = sums.iter().zip(scores);
+    let inner: Vec<String> = inner
+        .map(|(sum, name)| format!("    {sum}    AS {name}"))
+        .collect();
+    let outer = probabilities.iter().enumerate();
+    let outer: Vec<String> = outer
+        .map(|(class, name)| format!("  {}\n    AS {name}", softmax(scores, class, factor)))
+        .collect();
+    // If no class before has the highest score, it is that of the first class that no later one exceeds.
+    let mut decision = String::from("CASE");
+    let last = classes.len() - 1;
+    for (class, name) in classes.names[..last].iter().enumerate() {
+        let own = &scores[class];
+        let others = scores[class + 1..].iter();
+        let others: Vec<String> = others.map(|other| format!("{own} >= {other}")).collect();
+        let _ = write!(
+            decision,
+            "\n    WHEN {} THEN {}",
+            others.join(" AND "),
+            quoted(name)
+        );
+    }
+    let _ = write!(decision, "\n    ELSE {} END", quoted(&classes.names[last]));
+    format!(
+        "-- {title}
+-- Put your table's name in place of input; the score of a class alone is the expression before AS and its name.
+SELECT
+  scored.*,
+{},
+  {decision} AS {}
+FROM (
+  SELECT
+    input.*,
+{}
+  FROM input
+) AS scored;
+",
+        outer.join(",\n"),
+        names.join(", "),
+        inner.join(",\n"),
+    )
+}
+
+/// The probability of a class: exp(factor · score) divided by the sum over all classes.
+fn softmax(scores: &[String], class: usize, factor: f64) -> String {
+    let own = &scores[class];
+    let others = scores.iter().enumerate();
+    let others = others.filter(|(other, _)| *other != class);
+    let powers = others.map(|(_, score)| {
+        let difference = match factor == 1.0 {
+            true => format!("{score} - {own}"),
+            false => format!("{} * ({score} - {own})", literal(factor)),
+        };
+        // Above 700, exp overflows, which is an error in PostgreSQL.
+        format!(
+            "CASE WHEN {difference} > 700 THEN 1e300 WHEN {difference} < -700 THEN 0e0 \
+             ELSE EXP({difference}) END"
+        )
+    });
+    let powers: Vec<String> = powers.collect();
+    format!("1e0 / (1e0 + {})", powers.join(" + "))
 }
 
 /// The query for scores, probabilities and decisions, from the terms of the score.
@@ -89,8 +199,11 @@ fn decisions(
     sum: &str,
     threshold: f64,
     calibration: Calibration,
-    [score, probability, decision]: &[String; 3],
+    names: &[String],
 ) -> String {
+    let [score, probability, decision] = names else {
+        return String::new();
+    };
     let threshold = literal(threshold);
     let (odds, minus) = match calibration == Calibration::default() {
         true => (score.clone(), format!("-{score}")),

@@ -3,19 +3,9 @@
 
 use fairfront_data::MISSING_CATEGORY;
 
-use super::{LearnedTerms, Terms};
 use crate::model::Results;
+use crate::predict::of_class;
 use crate::{Error, Model};
-
-const HEADER: [&str; 7] = [
-    "feature",
-    "column",
-    "category",
-    "coefficient",
-    "shift",
-    "factor",
-    "mean",
-];
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
     let failed =
@@ -28,62 +18,107 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|e| failed(&e))
 }
 
-fn rows(model: &Model) -> Vec<[String; 7]> {
-    let terms = Terms::of(model);
+fn rows(model: &Model) -> Vec<Vec<String>> {
+    let results = model.results();
     // Coefficients of a number are in the unit of the target.
-    let scale_of_score = match model.results() {
+    let scale_of_score = match results {
         Results::Numbers(unit) => unit.scale,
-        Results::Decisions { .. } => 1.0,
+        Results::Decisions { .. } | Results::Classes { .. } => 1.0,
     };
-    let mut names = model.coefficients.0.iter().map(|(name, _)| name.clone());
-    let mut rows = vec![HEADER.map(Into::into)];
-    let mut row = |column: &str, category: &str, coefficient: f64, scale: [String; 3]| {
-        let feature = names.next().unwrap_or_default();
-        let [shift, factor, mean] = scale;
-        let coefficient = number(scale_of_score * coefficient);
-        let (column, category) = (column.to_owned(), category.to_owned());
-        rows.push([feature, column, category, coefficient, shift, factor, mean]);
+    let row = |start: [&str; 3], coefficients: Vec<f64>, scale: [String; 3]| -> Vec<String> {
+        let coefficients = coefficients.into_iter().map(number);
+        let start = start.map(String::from).into_iter();
+        start.chain(coefficients).chain(scale).collect()
     };
-    for term in &terms.numbers {
-        let rule = term.rule;
-        let scale = [rule.shift, rule.factor, rule.mean].map(number);
-        row(&rule.column, "", term.coefficient, scale);
-        if let Some(coefficient) = term.indicator {
-            row(
-                &rule.column,
-                MISSING_CATEGORY,
-                coefficient,
-                Default::default(),
-            );
+    let columns = match results {
+        Results::Classes { classes, .. } => {
+            let names = classes.names.iter();
+            names.map(|name| of_class("coefficient", name)).collect()
         }
+        Results::Decisions { .. } | Results::Numbers(_) => vec!["coefficient".to_owned()],
+    };
+    let header = ["feature", "column", "category"].map(String::from);
+    let scale = ["shift", "factor", "mean"].map(String::from);
+    let header = header.into_iter().chain(columns).chain(scale);
+    let mut rows = vec![header.collect()];
+
+    let of_scores = model.of_scores();
+    let all = model.coefficients.values();
+    let names = all.first().map_or(&[][..], |own| own.0.as_slice());
+    for (at, ((name, _), origin)) in names.iter().zip(origins(model)).enumerate() {
+        let coefficients = of_scores.iter().map(|own| scale_of_score * own[at]);
+        let start = [name.as_str(), &origin.column, &origin.category];
+        rows.push(row(start, coefficients.collect(), origin.scale));
     }
-    for (feature, coefficient) in terms.learned.iter().flat_map(LearnedTerms::features) {
-        let [shift, factor] = [feature.shift, feature.factor].map(number);
-        row("", "", coefficient, [shift, factor, String::new()]);
-    }
-    for (rule, term) in model.encoding.categorical.iter().zip(&terms.categories) {
-        for (category, coefficient) in rule.categories.iter().zip(&term.coefficients) {
-            row(&rule.column, category, *coefficient, Default::default());
+    let intercepts = model.intercept.values().into_iter().copied();
+    let constants = match results {
+        Results::Numbers(unit) => {
+            let intercepts = intercepts.map(|intercept| unit.number(intercept));
+            vec![("(intercept)", intercepts.collect())]
         }
-    }
-    let constants = match model.results() {
-        Results::Numbers(unit) => vec![("(intercept)", unit.number(model.intercept))],
         Results::Decisions {
             threshold,
             calibration,
         } => vec![
-            ("(intercept)", model.intercept),
-            ("(threshold)", threshold),
-            ("(calibration slope)", calibration.slope),
-            ("(calibration intercept)", calibration.intercept),
+            ("(intercept)", intercepts.collect()),
+            ("(threshold)", vec![threshold]),
+            ("(calibration slope)", vec![calibration.slope]),
+            ("(calibration intercept)", vec![calibration.intercept]),
+        ],
+        Results::Classes { classes, factor } => vec![
+            ("(intercept)", intercepts.collect()),
+            ("(calibration slope)", vec![factor; classes.len()]),
         ],
     };
-    for (name, value) in constants {
-        let mut row: [String; 7] = Default::default();
-        (row[0], row[3]) = (name.into(), number(value));
-        rows.push(row);
+    for (name, values) in constants {
+        rows.push(row([name, "", ""], values, Default::default()));
     }
     rows
+}
+
+/// Where a feature comes from.
+#[derive(Default)]
+struct Origin {
+    column: String,
+    category: String,
+    /// Shift, factor and mean.
+    scale: [String; 3],
+}
+
+/// The origins of all features, in order.
+fn origins(model: &Model) -> Vec<Origin> {
+    let encoding = &model.encoding;
+    let of_category = |column: &str, category: &str| Origin {
+        column: column.into(),
+        category: category.into(),
+        ..Origin::default()
+    };
+    let mut origins = Vec::new();
+    for rule in &encoding.numeric {
+        origins.push(Origin {
+            column: rule.column.clone(),
+            scale: [rule.shift, rule.factor, rule.mean].map(number),
+            ..Origin::default()
+        });
+        let indicator = rule.indicator;
+        origins.extend(indicator.then(|| of_category(&rule.column, MISSING_CATEGORY)));
+    }
+    for feature in encoding
+        .learned
+        .iter()
+        .flat_map(|learned| &learned.features)
+    {
+        let [shift, factor] = [feature.shift, feature.factor].map(number);
+        origins.push(Origin {
+            scale: [shift, factor, String::new()],
+            ..Origin::default()
+        });
+    }
+    for rule in &encoding.categorical {
+        let categories = rule.categories.iter();
+        origins.extend(categories.map(|category| of_category(&rule.column, category)));
+    }
+    origins
 }
 
 /// The shortest decimal that reads back as the same number.

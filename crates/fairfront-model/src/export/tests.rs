@@ -2,11 +2,25 @@ use proptest::prelude::*;
 use prost::Message;
 
 use super::*;
+use crate::PerScore;
 use crate::seal::reseal;
 
 const MODEL: &str = include_str!("../../cases/model.json");
 const NUMBER: &str = include_str!("../../cases/model-number.json");
 const FORMATS: [ExportFormat; 3] = [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table];
+
+/// The coefficients of a model with one score.
+fn coefficients(model: &mut Model) -> &mut Vec<(String, f64)> {
+    match &mut model.coefficients {
+        PerScore::One(own) => &mut own.0,
+        PerScore::Classes(_) => panic!("one score"),
+    }
+}
+
+/// The terms of a model with one score.
+fn terms(model: &Model) -> Terms<'_> {
+    Terms::of_scores(model).swap_remove(0)
+}
 
 fn model() -> Model {
     Model::from_json(MODEL).expect("a model")
@@ -34,7 +48,7 @@ fn spellings_are_complete() {
 #[test]
 fn strings_become_the_indices_of_the_encoding() {
     let model = model();
-    let terms = Terms::of(&model);
+    let terms = terms(&model);
     let [job, town] = terms.categories.as_slice() else {
         panic!("two columns");
     };
@@ -70,7 +84,7 @@ fn graph_needs_named_columns() {
     let mut none = model();
     none.encoding.numeric.clear();
     none.encoding.categorical.clear();
-    none.coefficients.0.clear();
+    coefficients(&mut none).clear();
     assert!(rejected(&none).contains("this model does not read any"));
     let mut unnamed = model();
     unnamed.encoding.numeric[0].column.clear();
@@ -81,9 +95,12 @@ fn graph_needs_named_columns() {
 fn results_are_renamed_if_a_column_has_their_name() {
     let text = reseal(&MODEL.replace("\"pay\"", "\"Score\""));
     let model = Model::from_json(&text).expect("a model");
-    let terms = Terms::of(&model);
-    assert_eq!(terms.result("score"), "model_score");
-    assert_eq!(terms.result("label"), "label");
+    let terms = terms(&model);
+    let names = ["score", "label", "a", "A"].map(String::from);
+    assert_eq!(
+        terms.results(names),
+        ["model_score", "label", "a", "model_A"]
+    );
 }
 
 #[test]
@@ -225,9 +242,9 @@ proptest! {
         rule.column.clone_from(&column);
         rule.categories[0].clone_from(&category);
         model.reading.missing_values.push(missing);
-        model.intercept = number;
+        model.intercept = PerScore::One(number);
         let names = model.encoding.schema().feature_names();
-        for (own, name) in model.coefficients.0.iter_mut().zip(names) {
+        for (own, name) in coefficients(&mut model).iter_mut().zip(names) {
             own.0 = name;
         }
         let model = Model::from_json(&model.to_json()).expect("a model");

@@ -1,6 +1,8 @@
 //! Compares decisions or predictions with the target, by group.
 
-use fairfront_core::{Attribute, Confusion, Measures, Name, NumberMeasures, UNKNOWN_GROUP, say};
+use fairfront_core::{
+    Attribute, ClassMeasures, Confusion, Measures, Name, NumberMeasures, UNKNOWN_GROUP, say,
+};
 use fairfront_data::setting::{TARGET, WEIGHT};
 use fairfront_data::{
     AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
@@ -9,6 +11,7 @@ use fairfront_data::{
 use super::audited::{
     Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, Unknown,
 };
+use super::class;
 use crate::model::Results;
 use crate::setting::AUDIT;
 use crate::{Error, Model};
@@ -79,8 +82,14 @@ impl<'a> Auditor<'a> {
         let attributes = self.attributes.iter().map(|rule| rule.attribute.clone());
         let attributes: Vec<Attribute> = attributes.collect();
         let mut measures = Measures::empty(&attributes);
-        if let Results::Numbers(unit) = self.results {
-            measures.numbers = Some(NumberMeasures::empty(unit, &attributes));
+        match self.results {
+            Results::Decisions { .. } => {}
+            Results::Classes { classes, .. } => {
+                measures.classes = Some(ClassMeasures::empty(classes, &attributes));
+            }
+            Results::Numbers(unit) => {
+                measures.numbers = Some(NumberMeasures::empty(unit, &attributes));
+            }
         }
         Tally {
             measures,
@@ -110,25 +119,37 @@ impl<'a> Auditor<'a> {
                 tally.unknown_label += 1;
                 continue;
             };
-            let score = scores[row];
+            let n_scores = self.results.n_scores();
+            let of_classes = &scores[row * n_scores..(row + 1) * n_scores];
+            let score = of_classes[0];
             let weight = weights.map_or(1.0, |w| w.get(row));
             let of_row = || groups.iter().map(|groups| groups[row]);
-            match (self.results, &mut measures.numbers) {
-                (Results::Numbers(unit), Some(numbers)) => {
+            match self.results {
+                Results::Numbers(unit) => {
+                    let Some(numbers) = &mut measures.numbers else {
+                        continue;
+                    };
                     let label = unit.label(label);
                     let (overall, groups) = (&mut numbers.overall, &mut numbers.groups);
                     add_row(overall, groups, of_row(), |sums| {
                         sums.add(label, score, weight, unit);
                     });
                 }
-                (Results::Numbers(_), None) => {}
-                (
-                    Results::Decisions {
-                        threshold,
-                        calibration,
-                    },
-                    _,
-                ) => {
+                Results::Classes { factor, .. } => {
+                    let Some(classes) = &mut measures.classes else {
+                        continue;
+                    };
+                    let (class, decision) = (label as usize, class::decision(of_classes));
+                    loss += weight * class::log_loss(of_classes, factor, class);
+                    let (overall, groups) = (&mut classes.overall, &mut classes.groups);
+                    add_row(overall, groups, of_row(), |counts| {
+                        counts.add(class, decision, weight);
+                    });
+                }
+                Results::Decisions {
+                    threshold,
+                    calibration,
+                } => {
                     let (label, decision) = (label > 0.0, score >= threshold);
                     let odds = calibration.log_odds(score);
                     loss += weight * log_loss(if label { odds } else { -odds });
@@ -141,7 +162,10 @@ impl<'a> Auditor<'a> {
             let unknown = tally.unknown_group.iter_mut().zip(of_row());
             unknown.for_each(|(n, group)| *n += usize::from(group == UNKNOWN_GROUP));
         }
-        let total = measures.overall.count();
+        let total = match &measures.classes {
+            Some(classes) => classes.overall.weight(),
+            None => measures.overall.count(),
+        };
         measures.log_loss = (total > 0.0).then(|| loss / total);
         Ok(tally)
     }
@@ -168,14 +192,20 @@ impl<'a> Auditor<'a> {
     pub(super) fn finish(&self, tally: &Tally) -> Audit {
         let measures = &tally.measures;
         let groups = |attribute: usize| -> Vec<AuditedGroup> {
-            match &measures.numbers {
-                Some(numbers) => {
+            match (self.results, &measures.numbers, &measures.classes) {
+                (_, Some(numbers), _) => {
                     let groups = numbers.groups[attribute].iter();
                     groups
                         .map(|g| AuditedGroup::of_numbers(numbers, g))
                         .collect()
                 }
-                None => {
+                (Results::Classes { classes, .. }, _, Some(found)) => {
+                    let groups = found.groups[attribute].iter();
+                    groups
+                        .map(|g| AuditedGroup::of_classes(classes, g))
+                        .collect()
+                }
+                _ => {
                     let groups = measures.groups[attribute].iter();
                     groups.map(AuditedGroup::of_decisions).collect()
                 }
@@ -187,7 +217,7 @@ impl<'a> Auditor<'a> {
                 name: rule.attribute.name.clone(),
                 groups: Ordered(names.zip(groups(a)).collect()),
                 left_out: rule.attribute.left_out().cloned().collect(),
-                differences: AuditedDifferences::of(measures, a),
+                differences: AuditedDifferences::of(measures, a, self.target.classes()),
             }
         };
         let names = self
@@ -195,14 +225,21 @@ impl<'a> Auditor<'a> {
             .iter()
             .map(|rule| rule.attribute.name.clone());
         let unknown = names.zip(tally.unknown_group.iter().copied());
-        let (kind, overall) = match &measures.numbers {
-            Some(numbers) => (
+        let (kind, overall) = match (self.results, &measures.numbers, &measures.classes) {
+            (_, Some(numbers), _) => (
                 AuditedKind::Numbers {
                     r2: numbers.r2(&numbers.overall),
                 },
                 AuditedGroup::of_numbers(numbers, &numbers.overall),
             ),
-            None => (
+            (Results::Classes { classes, .. }, _, Some(found)) => (
+                AuditedKind::Classes {
+                    ordered: classes.ordered,
+                    log_loss: measures.log_loss,
+                },
+                AuditedGroup::of_classes(classes, &found.overall),
+            ),
+            _ => (
                 AuditedKind::Decisions {
                     positive: self.target.positive_text(),
                     log_loss: measures.log_loss,

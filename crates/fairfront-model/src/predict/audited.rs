@@ -1,6 +1,9 @@
 //! The results of an audit.
 
-use fairfront_core::{Confusion, Distance, Measures, NumberMeasures, NumberSums};
+use fairfront_core::{
+    ClassCounts, ClassRate, Classes, Confusion, Distance, Measure, Measures, NumberMeasures,
+    NumberSums,
+};
 use fairfront_data::Ordered;
 use serde::Serialize;
 
@@ -9,7 +12,7 @@ use serde::Serialize;
 pub struct Audit {
     /// The target.
     pub target: String,
-    /// The condition for a positive label, in readable form; for a number, the target.
+    /// The condition for a positive label, in readable form; for a number or more than two classes, the target.
     #[serde(skip)]
     pub condition: String,
     /// The kind of the model, with values over all rows that groups do not have.
@@ -33,6 +36,13 @@ pub enum AuditedKind {
     Decisions {
         /// The values that count as positive.
         positive: String,
+        /// Mean log loss of the probabilities.
+        log_loss: Option<f64>,
+    },
+    /// It decides between more than two classes.
+    Classes {
+        /// Whether selection rates are shares of decisions for a class or a higher one.
+        ordered: bool,
         /// Mean log loss of the probabilities.
         log_loss: Option<f64>,
     },
@@ -85,6 +95,20 @@ pub enum AuditedDifferences {
         /// The larger of the two differences above.
         equalized_odds_difference: Option<f64>,
     },
+    /// Of decisions between more than two classes. Each value is the largest over all classes, but the ratio is
+    /// the smallest.
+    Classes {
+        /// Largest minus smallest selection rate.
+        demographic_parity_difference: Option<f64>,
+        /// Smallest over largest selection rate.
+        demographic_parity_ratio: Option<f64>,
+        /// Largest minus smallest recall.
+        equal_opportunity_difference: Option<f64>,
+        /// Largest minus smallest share of rows of a class with any decision.
+        equalized_odds_difference: Option<f64>,
+        /// The differences for each class.
+        classes: Ordered<ClassDifferences>,
+    },
     /// Of predicted numbers, in the unit of the target.
     Numbers {
         /// Largest minus smallest mean prediction.
@@ -102,6 +126,17 @@ pub enum AuditedDifferences {
         /// Largest mean absolute error.
         worst_group_mae: Option<f64>,
     },
+}
+
+/// Differences between groups for one of more than two classes; `None` if the rows do not define them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassDifferences {
+    /// Largest minus smallest selection rate.
+    pub demographic_parity_difference: Option<f64>,
+    /// Largest minus smallest recall.
+    pub equal_opportunity_difference: Option<f64>,
+    /// Largest minus smallest share of rows of the class with any decision.
+    pub equalized_odds_difference: Option<f64>,
 }
 
 /// The values of some rows.
@@ -131,6 +166,17 @@ pub enum AuditedValues {
         /// Share of correct decisions.
         accuracy: Option<f64>,
     },
+    /// Of decisions between more than two classes.
+    Classes {
+        /// Share of correct decisions.
+        accuracy: Option<f64>,
+        /// Mean recall of the classes with rows.
+        balanced_accuracy: Option<f64>,
+        /// Mean F1 score of the classes with rows or decisions.
+        macro_f1: Option<f64>,
+        /// The values of each class.
+        classes: Ordered<AuditedClass>,
+    },
     /// Of predicted numbers, in the unit of the target.
     Numbers {
         /// Mean prediction.
@@ -144,6 +190,21 @@ pub enum AuditedValues {
         /// Mean absolute error.
         mae: Option<f64>,
     },
+}
+
+/// The values of one of more than two classes; `None` if the denominator is zero.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedClass {
+    /// Rows of the class, or the sum of their weights.
+    pub count: f64,
+    /// Share of rows decided for the class, or for it or a higher one if classes are ordered.
+    pub selection_rate: Option<f64>,
+    /// Share of correct decisions among the rows of the class.
+    pub recall: Option<f64>,
+    /// Share of rows of the class among the rows decided for it.
+    pub precision: Option<f64>,
+    /// The harmonic mean of precision and recall.
+    pub f1: Option<f64>,
 }
 
 impl AuditedGroup {
@@ -162,6 +223,28 @@ impl AuditedGroup {
         }
     }
 
+    pub(super) fn of_classes(classes: &Classes, rows: &ClassCounts) -> Self {
+        let of_class = |(class, name): (usize, &String)| {
+            let values = AuditedClass {
+                count: rows.weight_of(class),
+                selection_rate: rows.selection_rate(class, classes.ordered),
+                recall: rows.recall(class),
+                precision: rows.precision(class),
+                f1: rows.f1(class),
+            };
+            (name.clone(), values)
+        };
+        Self {
+            count: rows.weight(),
+            values: AuditedValues::Classes {
+                accuracy: rows.accuracy(),
+                balanced_accuracy: rows.balanced_accuracy(),
+                macro_f1: rows.macro_f1(),
+                classes: Ordered(classes.names.iter().enumerate().map(of_class).collect()),
+            },
+        }
+    }
+
     pub(super) fn of_numbers(numbers: &NumberMeasures, rows: &NumberSums) -> Self {
         Self {
             count: rows.weight,
@@ -176,8 +259,41 @@ impl AuditedGroup {
     }
 }
 
+impl ClassDifferences {
+    fn of(measures: &Measures, attribute: usize, class: usize) -> Self {
+        let difference = |rate| {
+            let measure = Measure::OfClass {
+                attribute,
+                rate,
+                class,
+            };
+            measure.of(measures)
+        };
+        Self {
+            demographic_parity_difference: difference(ClassRate::Decided),
+            equal_opportunity_difference: difference(ClassRate::Right),
+            equalized_odds_difference: difference(ClassRate::DecidedOfClass),
+        }
+    }
+}
+
 impl AuditedDifferences {
-    pub(super) fn of(measures: &Measures, attribute: usize) -> Self {
+    pub(super) fn of(measures: &Measures, attribute: usize, classes: Option<&Classes>) -> Self {
+        if let Some(classes) = classes {
+            let of_class = |(class, name): (usize, &String)| {
+                (
+                    name.clone(),
+                    ClassDifferences::of(measures, attribute, class),
+                )
+            };
+            return Self::Classes {
+                demographic_parity_difference: measures.demographic_parity_difference(attribute),
+                demographic_parity_ratio: measures.demographic_parity_ratio(attribute),
+                equal_opportunity_difference: measures.equal_opportunity_difference(attribute),
+                equalized_odds_difference: measures.equalized_odds_difference(attribute),
+                classes: Ordered(classes.names.iter().enumerate().map(of_class).collect()),
+            };
+        }
         if measures.numbers.is_none() {
             return Self::Decisions {
                 demographic_parity_difference: measures.demographic_parity_difference(attribute),

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-use super::{DECISION, NOTE, ResultColumns, Scored};
+use super::{NOTE, ResultColumn, ResultColumns, ResultKind, Scored};
 use crate::Error;
 
 /// The minimum number of rows per row group, except for the last.
@@ -29,29 +29,25 @@ pub enum Predictions<'a> {
 }
 
 /// Writes batches in order.
-pub(super) enum Writer<'a> {
+pub(super) enum Writer<'a, 'm> {
     None,
     /// With the header until it is written; it is written only together with the first rows.
     Csv(&'a mut (dyn Write + Send), Vec<u8>),
-    Parquet(Box<Groups<'a>>),
+    Parquet(Box<Groups<'a, 'm>>),
 }
 
-impl<'a> Writer<'a> {
+impl<'a, 'm> Writer<'a, 'm> {
     /// Starts a file with these kept columns and results.
     pub(super) fn new(
         out: Predictions<'a>,
         kept: &[String],
-        results: &[&str],
+        results: &[ResultColumn],
     ) -> Result<Self, Error> {
         Ok(match out {
             Predictions::None => Self::None,
             Predictions::Csv(out) => {
                 let mut header = Vec::new();
-                for name in kept
-                    .iter()
-                    .map(String::as_str)
-                    .chain(results.iter().copied())
-                {
+                for name in kept.iter().chain(results.iter().map(|column| &column.name)) {
                     push_text(&mut header, name);
                     header.push(b',');
                 }
@@ -69,7 +65,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Takes the next rows, with their lines if these are needed.
-    pub(super) fn take(&mut self, rows: Scored, lines: &[u8]) -> Result<(), Error> {
+    pub(super) fn take(&mut self, rows: Scored<'m>, lines: &[u8]) -> Result<(), Error> {
         match self {
             Self::None => Ok(()),
             Self::Csv(out, header) => {
@@ -129,6 +125,20 @@ pub(super) fn lines(rows: &Scored) -> Vec<u8> {
                 let decision: &[u8] = if decisions[row] { b",1," } else { b",0," };
                 out.extend_from_slice(decision);
             }
+            ResultColumns::Classes {
+                classes,
+                scores,
+                probabilities,
+                decisions,
+            } => {
+                let own = row * classes.len()..(row + 1) * classes.len();
+                for number in scores[own.clone()].iter().chain(&probabilities[own]) {
+                    push_number(&mut out, *number);
+                    out.push(b',');
+                }
+                push_text(&mut out, &classes.names[decisions[row]]);
+                out.push(b',');
+            }
             ResultColumns::Numbers(predictions) => {
                 push_number(&mut out, predictions[row]);
                 out.push(b',');
@@ -158,35 +168,39 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// A Parquet file under construction, written one row group at a time.
-pub(super) struct Groups<'a> {
+pub(super) struct Groups<'a, 'm> {
     writer: SerializedFileWriter<&'a mut (dyn Write + Send)>,
-    rows: Vec<Scored>,
+    results: Vec<ResultKind>,
+    rows: Vec<Scored<'m>>,
     n_rows: usize,
 }
 
-impl<'a> Groups<'a> {
+impl<'a, 'm> Groups<'a, 'm> {
     fn new(
         out: &'a mut (dyn Write + Send),
         kept: &[String],
-        results: &[&str],
+        results: &[ResultColumn],
     ) -> Result<Self, Error> {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by("fairfront".into());
         // Numbers hardly ever repeat.
-        for name in results.iter().filter(|name| **name != DECISION) {
-            properties = properties.set_column_dictionary_enabled(ColumnPath::from(*name), false);
+        for column in results.iter().filter(|column| column.kind.is_double()) {
+            // A dot in a name does not separate the parts of a path.
+            let path = ColumnPath::new(vec![column.name.clone()]);
+            properties = properties.set_column_dictionary_enabled(path, false);
         }
         let schema = schema(kept, results).map_err(failed_parquet)?;
         let writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
         Ok(Self {
             writer: writer.map_err(failed_parquet)?,
+            results: results.iter().map(|column| column.kind).collect(),
             rows: Vec::new(),
             n_rows: 0,
         })
     }
 
-    fn take(&mut self, rows: Scored) -> Result<(), ParquetError> {
+    fn take(&mut self, rows: Scored<'m>) -> Result<(), ParquetError> {
         self.n_rows += rows.notes.len();
         self.rows.push(rows);
         match self.n_rows >= GROUP_ROWS {
@@ -200,11 +214,17 @@ impl<'a> Groups<'a> {
         self.n_rows = 0;
         let mut group = self.writer.next_row_group()?;
         let n_kept = rows.first().map_or(0, |r| r.kept.len());
-        let mut index = 0;
+        let mut index = 0_usize;
         while let Some(mut column) = group.next_column()? {
             let writer = column.untyped();
             for rows in &rows {
-                write_column(writer, rows, index, n_kept)?;
+                match (index.checked_sub(n_kept), rows.kept.get(index)) {
+                    (None, Some(kept)) => write_strings(writer, kept.iter())?,
+                    (Some(result), _) if result < self.results.len() => {
+                        write_result(writer, rows, self.results[result])?;
+                    }
+                    _ => write_strings(writer, rows.notes.iter().map(String::as_str))?,
+                }
             }
             column.close()?;
             index += 1;
@@ -222,51 +242,105 @@ impl<'a> Groups<'a> {
     }
 }
 
-fn write_column(
+impl ResultKind {
+    fn is_double(self) -> bool {
+        !matches!(self, Self::Selected | Self::Class)
+    }
+
+    fn physical(self) -> Physical {
+        match self {
+            Self::Score { .. } | Self::Probability { .. } | Self::Prediction => Physical::DOUBLE,
+            Self::Selected => Physical::INT32,
+            Self::Class => Physical::BYTE_ARRAY,
+        }
+    }
+}
+
+/// Writes strings; empty ones are null.
+fn write_strings<'s>(
+    writer: &mut ColumnWriter,
+    strings: impl Iterator<Item = &'s str>,
+) -> Result<(), ParquetError> {
+    let ColumnWriter::ByteArrayColumnWriter(writer) = writer else {
+        return Ok(());
+    };
+    let all: Vec<&str> = strings.collect();
+    let levels: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
+    let present = all.into_iter().filter(|t| !t.is_empty());
+    let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
+    writer.write_batch(&present, Some(&levels), None)?;
+    Ok(())
+}
+
+fn write_result(
     writer: &mut ColumnWriter,
     rows: &Scored,
-    index: usize,
-    n_kept: usize,
+    kind: ResultKind,
 ) -> Result<(), ParquetError> {
-    match writer {
-        ColumnWriter::ByteArrayColumnWriter(strings) => {
-            let all: Vec<&str> = match rows.kept.get(index) {
-                Some(kept) => kept.iter().collect(),
-                None => rows.notes.iter().map(String::as_str).collect(),
-            };
-            let categories: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
-            let present = all.into_iter().filter(|t| !t.is_empty());
-            let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
-            strings.write_batch(&present, Some(&categories), None)?;
+    if let ColumnWriter::DoubleColumnWriter(doubles) = writer {
+        doubles.write_batch(&rows.columns.doubles(kind), None, None)?;
+        return Ok(());
+    }
+    match (writer, &rows.columns) {
+        (ColumnWriter::Int32ColumnWriter(integers), ResultColumns::Decisions { decisions, .. }) => {
+            let values: Vec<i32> = decisions.iter().map(|d| i32::from(*d)).collect();
+            integers.write_batch(&values, None, None)?;
         }
-        ColumnWriter::DoubleColumnWriter(doubles) => {
-            let numbers = match &rows.columns {
-                ResultColumns::Decisions { scores, .. } if index == n_kept => scores,
-                ResultColumns::Decisions { probabilities, .. } => probabilities,
-                ResultColumns::Numbers(predictions) => predictions,
-            };
-            doubles.write_batch(numbers, None, None)?;
-        }
-        ColumnWriter::Int32ColumnWriter(integers) => {
-            if let ResultColumns::Decisions { decisions, .. } = &rows.columns {
-                let values = decisions.iter().map(|d| i32::from(*d));
-                integers.write_batch(&values.collect::<Vec<_>>(), None, None)?;
-            }
+        (
+            ColumnWriter::ByteArrayColumnWriter(strings),
+            ResultColumns::Classes {
+                classes, decisions, ..
+            },
+        ) => {
+            let names = decisions.iter().map(|class| classes.names[*class].as_str());
+            let names: Vec<ByteArray> = names.map(ByteArray::from).collect();
+            strings.write_batch(&names, None, None)?;
         }
         _ => {}
     }
     Ok(())
 }
 
-/// Kept columns, the results, and the note; empty strings are null.
-fn schema(kept: &[String], results: &[&str]) -> Result<TypePtr, ParquetError> {
-    let number = |name: &str| -> Result<TypePtr, ParquetError> {
-        let physical = match name == DECISION {
-            true => Physical::INT32,
-            false => Physical::DOUBLE,
+impl ResultColumns<'_> {
+    /// The numbers of a column.
+    fn doubles(&self, kind: ResultKind) -> Vec<f64> {
+        let (scores, probabilities) = match self {
+            Self::Decisions {
+                scores,
+                probabilities,
+                ..
+            }
+            | Self::Classes {
+                scores,
+                probabilities,
+                ..
+            } => (scores, probabilities),
+            Self::Numbers(predictions) => return predictions.clone(),
         };
-        let field = Type::primitive_type_builder(name, physical);
-        let field = field.with_repetition(Repetition::REQUIRED);
+        let n_classes = match self {
+            Self::Classes { classes, .. } => classes.len(),
+            _ => 1,
+        };
+        let of_class = |numbers: &[f64], class: usize| -> Vec<f64> {
+            let own = numbers.iter().skip(class).step_by(n_classes);
+            own.copied().collect()
+        };
+        match kind {
+            ResultKind::Score { class } => of_class(scores, class),
+            ResultKind::Probability { class } => of_class(probabilities, class),
+            ResultKind::Selected | ResultKind::Class | ResultKind::Prediction => Vec::new(),
+        }
+    }
+}
+
+/// Kept columns, the results, and the note; empty strings are null, but results never are.
+fn schema(kept: &[String], results: &[ResultColumn]) -> Result<TypePtr, ParquetError> {
+    let result = |column: &ResultColumn| -> Result<TypePtr, ParquetError> {
+        let field = Type::primitive_type_builder(&column.name, column.kind.physical());
+        let is_text = matches!(column.kind, ResultKind::Class);
+        let field = field
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(is_text.then_some(LogicalType::String));
         Ok(Arc::new(field.build()?))
     };
     let text = |name: &str| -> Result<TypePtr, ParquetError> {
@@ -276,7 +350,7 @@ fn schema(kept: &[String], results: &[&str]) -> Result<TypePtr, ParquetError> {
         Ok(Arc::new(field.build()?))
     };
     let kept = kept.iter().map(|name| text(name));
-    let results = results.iter().map(|name| number(name));
+    let results = results.iter().map(result);
     let fields = kept.chain(results).chain([text(NOTE)]);
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Type::group_type_builder("predictions").with_fields(fields);

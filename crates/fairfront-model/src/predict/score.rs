@@ -10,34 +10,30 @@ use fairfront_data::{
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::model::split;
 use crate::used::reduced;
 
-/// The scores of all rows of a table, the same numbers as from [`predict`](crate::predict). `params` are
-/// the coefficients in the order of the encoding's features, then the intercept. All threads encode rows
-/// block by block, and no block is kept. Target and sensitive columns are not needed. The score of a model
-/// that predicts a number is in standard deviations of the target from its mean ([`Unit::number`](fairfront_core::Unit::number)).
+/// The scores of all rows of a table, the same numbers as from [`predict`](crate::predict). With more than two
+/// classes, each row has one score per class, and scores are stored row by row. `params` are those of the
+/// predictor of the encoding's schema: coefficients in the order of the encoding's features, class by class,
+/// then intercepts. All threads encode rows block by block, and no block is kept. Target and sensitive
+/// columns are not needed. The score of a model that predicts a number is in standard deviations of the
+/// target from its mean ([`Unit::number`](fairfront_core::Unit::number)).
 pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result<Vec<f64>, Error> {
-    let schema = encoding.schema();
-    let n_params = predictor_of(&schema).n_params(&schema);
-    if params.len() != n_params {
-        return Err(Error::usage(format!(
-            "the model has {} parameters, but its encoding has {n_params}; use a model and an encoding \
-             of the same run",
-            params.len()
-        )));
-    }
-    let (coefficients, intercept) = params.split_at(n_params - 1);
-    let (mut encoding, mut params) = reduced(encoding, coefficients);
+    let (coefficients, intercepts) = split(encoding, params).map_err(Error::usage)?;
+    let n_scores = intercepts.len();
+    let (mut encoding, coefficients) = reduced(encoding, &coefficients);
     encoding.attributes.clear();
-    params.extend(intercept);
+    let mut params = coefficients.concat();
+    params.extend(intercepts);
     let table = encoding.complete(Cow::Borrowed(table))?;
     let encoder = encoding.encoder(&table)?;
-    let mut all = vec![0.0; table.n_rows()];
-    let blocks = all.par_chunks_mut(BLOCK_ROWS).enumerate();
+    let mut all = vec![0.0; table.n_rows() * n_scores];
+    let blocks = all.par_chunks_mut(BLOCK_ROWS * n_scores).enumerate();
     let done: Vec<Result<(), Range<usize>>> = blocks
         .map(|(index, out)| {
             let first = index * BLOCK_ROWS;
-            score_block(&encoder, &params, first, out)
+            score_block(&encoder, &params, n_scores, first, out)
         })
         .collect();
     // The first block that failed, in row order.
@@ -48,14 +44,15 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     }
 }
 
-/// Scores one row per place in `out`, or returns the rows that cannot be scored.
+/// Fills `out` with the scores of the next rows, or returns the rows that cannot be scored.
 fn score_block(
     encoder: &Encoder,
     params: &[f64],
+    n_scores: usize,
     first: usize,
     out: &mut [f64],
 ) -> Result<(), Range<usize>> {
-    let n = out.len();
+    let n = out.len() / n_scores;
     let all = first..first + n;
     let rows: Vec<u32> = (all.start as u32..all.end as u32).collect();
     let facts = RowFacts {
@@ -66,7 +63,8 @@ fn score_block(
     let encoded = encoder.encode(&rows, &facts).map_err(|_| all.clone())?;
     let found = scores(&*predictor_of(encoded.schema()), &encoded, params).map_err(|_| all)?;
     if let Some(at) = found.iter().position(|score| !score.is_finite()) {
-        return Err(first + at..first + at + 1);
+        let row = first + at / n_scores;
+        return Err(row..row + 1);
     }
     out.copy_from_slice(&found);
     Ok(())

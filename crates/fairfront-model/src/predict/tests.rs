@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
+use crate::PerScore;
 use crate::seal::{reseal, seal};
 
 /// score = 0.5 + 2 (age − 30)/10 + 0.25 [pay missing] + (pay − 100)/50 − 1 nurse + 1 clerk
@@ -211,8 +212,11 @@ fn overflow_without_numeric_columns_names_the_coefficients() {
     let mut model = model();
     model.encoding.numeric.clear();
     model.encoding.target = None;
-    model.coefficients.0.drain(..3);
-    for (_, coefficient) in &mut model.coefficients.0 {
+    let PerScore::One(coefficients) = &mut model.coefficients else {
+        panic!("one score");
+    };
+    coefficients.0.drain(..3);
+    for (_, coefficient) in &mut coefficients.0 {
         *coefficient = 1.7e308;
     }
     let rows = b"zone,job\nc,x\na,nurse\n";
@@ -514,7 +518,7 @@ fn numbers_are_the_same_group_in_every_notation() {
             let shares = found.attributes[0].groups.0.iter();
             let shares = shares.map(|(_, g)| match g.values {
                 AuditedValues::Decisions { positive_rate, .. } => (g.count, positive_rate),
-                AuditedValues::Numbers { .. } => panic!("decisions"),
+                _ => panic!("binary decisions"),
             });
             let shares: Vec<_> = shares.collect();
             assert_eq!(

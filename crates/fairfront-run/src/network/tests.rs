@@ -75,7 +75,7 @@ fn networks_are_fitted_stored_and_used() {
         assert_eq!(again.encoding.hidden, HIDDEN);
         let model = again.model("run", ModelId::of_index(1)).unwrap();
         let model = Model::from_json(&model.to_json()).unwrap();
-        assert_eq!(model.coefficients.0.len() + 1, n_params);
+        assert_eq!(model.params().len(), n_params);
         let table = prepared.table.clone();
         let params = &again.front.params[1];
         let of_table = score_table(&again.encoding, params, &table).unwrap();

@@ -49,9 +49,9 @@ impl Inputs {
         Self { numbers, matrix }
     }
 
-    /// Adds the terms of all learned features to `sum`.
-    pub(super) fn add(&self, builder: &mut Builder, sum: &str, terms: &LearnedTerms) -> String {
-        let learned = terms.learned;
+    /// Adds the terms of all learned features to the sum of each score.
+    pub(super) fn add(&self, builder: &mut Builder, sum: &str, scores: &[&LearnedTerms]) -> String {
+        let learned = scores[0].learned;
         let eta = match learned.outcome.is_number() {
             true => self.odds(builder, &learned.outcome),
             false => {
@@ -74,7 +74,7 @@ impl Inputs {
             })
             .collect();
         let mut sum = sum.to_owned();
-        for (feature, coefficient) in terms.features() {
+        for (at, feature) in learned.features.iter().enumerate() {
             let mut difference = |learner: usize, class: usize| {
                 let group = &learned.groups[learner];
                 let ratio = &ratios[learner];
@@ -94,12 +94,13 @@ impl Inputs {
                     builder.node("Mul", &[&eta, &difference])
                 }
             };
-            let [shift, factor, coefficient] =
-                [feature.shift, feature.factor, coefficient].map(|n| builder.double(n));
+            let [shift, factor] = [feature.shift, feature.factor].map(|n| builder.double(n));
+            let coefficients = scores.iter().map(|own| own.coefficients[at]).collect();
+            let coefficients = builder.per_score(coefficients);
             let centered = builder.node("Sub", &[&value, &shift]);
             let scaled = builder.node("Div", &[&centered, &factor]);
-            let product = builder.node("Mul", &[&scaled, &coefficient]);
-            sum = builder.node("Add", &[&sum, &product]);
+            let products = builder.node("Mul", &[&scaled, &coefficients]);
+            sum = builder.node("Add", &[&sum, &products]);
         }
         sum
     }

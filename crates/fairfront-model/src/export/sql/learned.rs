@@ -11,7 +11,7 @@ use fairfront_core::Condition;
 use fairfront_learn::{FeatureKind, Forest, Learner, ProbabilityColumn, Source, Tree};
 
 use super::super::{LearnedTerms, Terms};
-use super::{category, literal, number};
+use super::{category, literal, number, softmax};
 
 /// The encoded columns.
 pub(super) struct Columns {
@@ -165,15 +165,7 @@ fn class_probability(scores: &[String], class: usize) -> String {
              ELSE 1e0 / (1e0 + EXP({minus}{odds})) END"
         );
     }
-    let own = &scores[class];
-    let ratios = scores.iter().filter(|score| *score != own).map(|score| {
-        format!(
-            "CASE WHEN {score} - {own} > 700 THEN 1e300 WHEN {score} - {own} < -700 THEN 0e0 \
-             ELSE EXP({score} - {own}) END"
-        )
-    });
-    let ratios: Vec<String> = ratios.collect();
-    format!("1e0 / (1e0 + {})", ratios.join(" + "))
+    softmax(scores, class, 1.0)
 }
 
 /// The raw scores of a learner.
