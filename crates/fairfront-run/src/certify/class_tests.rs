@@ -297,7 +297,7 @@ fn tests_over_classes_keep_their_level() {
     let mut random = Stream::new(42, Purpose::Synthetic, [0, 0]);
     // Shares of three decisions in two groups; the first class differs by the limit.
     let shares = [[0.5, 0.3, 0.2], [0.3, 0.4, 0.3]];
-    let (n, draws, limit) = ([400, 250], 4_000, 0.2);
+    let (n, draws, limit) = ([400_u32, 250], 4_000, 0.2);
     let (mut of_all, mut of_one) = (0, 0);
     for _ in 0..draws {
         let mut counts = [[0.0; 3]; 2];
@@ -309,7 +309,7 @@ fn tests_over_classes_keep_their_level() {
             }
         }
         let p = |class: usize, a: usize, b: usize| {
-            let cell = |group: usize| Cell::counted(counts[group][class], n[group] as f64);
+            let cell = |group: usize| Cell::counted(counts[group][class], f64::from(n[group]));
             Contrast::Difference {
                 a: cell(a),
                 b: cell(b),
@@ -322,6 +322,6 @@ fn tests_over_classes_keep_their_level() {
         of_all += usize::from((0..3).map(of_class).fold(0.0, f64::max) <= 0.05);
     }
     // Four standard errors of 200.
-    assert!((of_one as f64 - 200.0).abs() < 56.0, "{of_one}");
+    assert!((f64::from(of_one as u32) - 200.0).abs() < 56.0, "{of_one}");
     assert!(of_all <= of_one, "{of_all}");
 }
