@@ -292,11 +292,6 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         own = Own(self.estimator, self.sensitive_estimator, bool(self.prefit))
         X = indexable_rows(X)
         given = self._assemble(placeholder(X), y, sensitive, weight, policy)
-        if len(given.classes) > 2:
-            raise ValueError(
-                f"estimator: y has {len(given.classes)} classes, but your own estimator can be used with two classes"
-                " only; remove estimator, or pass y with two classes"
-            )
         rows = _Dataset.of(given.parts, policy.settings(), n_threads)
         plan = plan_estimators(rows, asked, n_threads)
         brought = bring(X, given, plan, own, policy.seed, self.n_jobs)
@@ -353,7 +348,6 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.estimator is None and self.family == "linear"
         if hasattr(self.estimator, "__sklearn_tags__"):
             tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         return tags

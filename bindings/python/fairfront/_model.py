@@ -322,11 +322,6 @@ class FairClassifier(ClassifierMixin, Decides, FrontModel):  # type: ignore[misc
     def _front_type(cls) -> type[FairFrontClassifier]:
         return FairFrontClassifier
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._front().__sklearn_tags__().classifier_tags.multi_class
-        return tags
-
 
 class FairRegressor(RegressorMixin, PredictsNumbers, FrontModel):  # type: ignore[misc]
     """One model of a front of numbers, as ``FairFrontRegressor.select`` returns it.

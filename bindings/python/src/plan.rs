@@ -21,7 +21,6 @@ pub(crate) fn plan_estimators<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let prepared = dataset.table("your own estimator")?;
-    dataset.reject_classes("estimator: your own estimator")?;
     let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
     let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
     let is_number = dataset.is_number();
@@ -38,6 +37,8 @@ pub(crate) fn plan_estimators<'py>(
         Ok(fairfront_run::plan_estimators(prepared, &request, &custom)?)
     })?;
     let plan = PyDict::new(py);
+    // The names of these classes.
+    plan.set_item("names", dataset.classes().map(|(names, _)| names))?;
     let rows = rows.into_iter().map(i64::from);
     plan.set_item("rows", PyArray1::from_iter(py, rows))?;
     plan.set_item("folds", PyArray1::from_vec(py, folds))?;
