@@ -30,19 +30,23 @@ fn class_model(factor: f64, ordered: bool) -> Result<Model, String> {
         serde_json::from_value(encoding).expect("an encoding"),
         Reading::default(),
         Ordered(Vec::new()),
-        Provenance {
-            run: "r".into(),
-            model_id: ModelId::of_index(0),
-            models: 1,
-            source: "s".into(),
-            program: "0".into(),
-            solver: "weighted".into(),
-            seed: 0,
-            objectives: Vec::new(),
-            fingerprint: String::new(),
-            front_sha256: String::new(),
-        },
+        provenance(),
     )
+}
+
+fn provenance() -> Provenance {
+    Provenance {
+        run: "r".into(),
+        model_id: ModelId::of_index(0),
+        models: 1,
+        source: "s".into(),
+        program: "0".into(),
+        solver: "weighted".into(),
+        seed: 0,
+        objectives: Vec::new(),
+        fingerprint: String::new(),
+        front_sha256: String::new(),
+    }
 }
 
 fn model() -> Model {
@@ -321,4 +325,36 @@ fn audits_of_classes_follow_the_definitions() {
         said.contains("row 2") && said.contains("not a class of the model"),
         "{said}"
     );
+}
+
+#[test]
+fn features_of_any_score_are_kept() {
+    let trees = include_str!("../../../cases/model-trees.json");
+    let trees = Model::from_json(trees).expect("a model");
+    let names = trees.encoding.schema().feature_names();
+    let own = trees.of_scores().swap_remove(0);
+    let zeros = vec![0.0; names.len()];
+    let only = |feature: &str| -> Vec<f64> {
+        let of = |name: &String| if name == feature { 2.0 } else { 0.0 };
+        names.iter().map(of).collect()
+    };
+    // The trees read other columns.
+    let town = "home \"town\"=Rome";
+    for scores in [[&own, &zeros, &only(town)], [&zeros, &only("pay"), &own]] {
+        let scores = scores.map(Clone::clone);
+        let (encoding, found) = reduced(&trees.encoding, &scores);
+        assert!(encoding.learned.is_some());
+        let kept = encoding.schema().feature_names();
+        for (before, after) in scores.iter().zip(&found) {
+            assert_eq!(after.len(), kept.len());
+            for (name, coefficient) in names.iter().zip(before) {
+                let place = kept.iter().position(|own| own == name);
+                let after = place.map_or(0.0, |place| after[place]);
+                assert_eq!(after, *coefficient, "{name}");
+            }
+        }
+    }
+    let (encoding, found) = reduced(&trees.encoding, &[zeros, only(town)]);
+    assert!(encoding.learned.is_none());
+    assert_eq!(found[1].len(), encoding.schema().feature_names().len());
 }
