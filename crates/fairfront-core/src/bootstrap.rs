@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::decision::{Decisions, Stratum, Tallies};
+use crate::class_tally::{ClassBits, bits_per_model};
+use crate::decision::{Decisions, Stratum, Tallies, n_regions};
 use crate::engine::{JointStratum, Moments, n_strata};
 use crate::lanes::{LANES, vectorized};
 use crate::predictor::Predictor;
@@ -18,34 +19,121 @@ use crate::{Error, Points, Purpose, Rate, RowSource, Schema, Stream};
 pub const MOST_REDRAWN: usize = 1_000_000;
 /// Above this number of strata, covariances would cost more than weights.
 const MOST_STRATA: usize = 128;
+/// Above this number of bits per row, so would covariances of decisions between classes.
+const MOST_CLASS_BITS: usize = 640;
 /// Number of replicates that are computed side by side.
 const BLOCK: usize = 16;
+/// Shares of rows that single precision does not tell from 0.
+const ROUNDING: f64 = 1e-6;
 /// Number of rows after which sums in single precision are added in double precision.
 const FLUSH: usize = 1024;
 
 /// The sums of one replicate.
 #[derive(Debug, Clone)]
 pub struct Redrawn {
+    n_regions: usize,
+    /// Number of sums per region: by label, and for classes a last one of all rows.
+    n_labels: usize,
+    classes: Option<ClassBits>,
     /// Weight of all rows by region and label.
-    totals: Vec<[f64; 2]>,
-    /// Weight of the selected rows by model, region and label.
-    selected: Vec<[f64; 2]>,
+    totals: Vec<f64>,
+    /// Weight of the rows with a bit, by bit, region and label. When sums are complete, those of ordered
+    /// classes are the weights of rows with a decision that is at least as high.
+    selected: Vec<f64>,
 }
 
 impl Redrawn {
+    fn new(n_regions: usize, n_bits: usize, classes: Option<ClassBits>) -> Self {
+        let n_labels = n_labels(classes.map(|classes| classes.n_classes));
+        Self {
+            n_regions,
+            n_labels,
+            classes,
+            totals: vec![0.0; n_regions * n_labels],
+            selected: vec![0.0; n_bits * n_regions * n_labels],
+        }
+    }
+
+    fn total(&mut self, region: usize, label: usize) -> &mut f64 {
+        &mut self.totals[region * self.n_labels + label]
+    }
+
+    fn of_bit(&mut self, bit: usize, region: usize, label: usize) -> &mut f64 {
+        &mut self.selected[(bit * self.n_regions + region) * self.n_labels + label]
+    }
+
+    /// Adds up labels and, if classes are ordered, decisions.
+    fn finish(&mut self) {
+        let Some(classes) = self.classes else {
+            return;
+        };
+        let n = self.n_labels;
+        // Sums in single precision leave a rest where a decision has no rows.
+        let all = self.totals.len();
+        for (at, sum) in self.selected.iter_mut().enumerate() {
+            if *sum < ROUNDING * self.totals[at % all] {
+                *sum = 0.0;
+            }
+        }
+        for sums in [&mut self.totals, &mut self.selected] {
+            for of_region in sums.chunks_exact_mut(n) {
+                of_region[n - 1] = of_region[..n - 1].iter().sum();
+            }
+        }
+        if classes.ordered {
+            let step = classes.stride * self.n_regions * n;
+            for at in (0..(classes.n_classes - 1) * step).rev() {
+                self.selected[at] += self.selected[at + step];
+            }
+        }
+    }
+
     /// The rate of a model in a region; `None` if the replicate has no such rows.
     pub fn rate(&self, model: usize, rate: Rate, region: usize) -> Option<f64> {
-        let n = self.totals.len();
-        let (successes, trials) = rate.of(self.selected[model * n + region], self.totals[region]);
+        let n = self.n_labels;
+        let totals = &self.totals[region * n..(region + 1) * n];
+        let of = |bit: usize| &self.selected[(bit * self.n_regions + region) * n..][..n];
+        let (successes, trials) = match self.classes {
+            None => {
+                let selected = of(model);
+                rate.of([selected[0], selected[1]], [totals[0], totals[1]])
+            }
+            Some(classes) => {
+                let bit = |class: usize| class * classes.stride + model;
+                let is_highest = |class: usize| class + 1 == classes.n_classes;
+                let right = |class: usize| match classes.ordered && !is_highest(class) {
+                    true => (of(bit(class))[class] - of(bit(class + 1))[class]).max(0.0),
+                    false => of(bit(class))[class],
+                };
+                match rate {
+                    Rate::Decided { class, of: rows } => {
+                        let label = rows.unwrap_or(n - 1);
+                        (of(bit(class))[label], totals[label])
+                    }
+                    Rate::Recall { class } => (right(class), totals[class]),
+                    Rate::Accuracy => ((0..classes.n_classes).map(right).sum(), totals[n - 1]),
+                    Rate::Selection | Rate::FalseNegative | Rate::FalsePositive => (0.0, 0.0),
+                }
+            }
+        };
         (trials > 0.0).then(|| successes / trials)
     }
 }
 
+/// Number of sums per region.
+fn n_labels(n_classes: Option<usize>) -> usize {
+    n_classes.map_or(2, |n| n + 1)
+}
+
 impl Redrawn {
-    /// The mean cost per row of a model's errors; `None` without rows.
+    /// The mean cost per row of a model's errors; `None` without rows. All errors between classes cost 1.
     pub fn cost(&self, model: usize, false_positive: f64, false_negative: f64) -> Option<f64> {
-        let ([wrong, right], [negatives, positives]) =
-            (self.selected[model * self.totals.len()], self.totals[0]);
+        if self.classes.is_some() {
+            return self.rate(model, Rate::Accuracy, 0).map(|rate| 1.0 - rate);
+        }
+        let selected = &self.selected[model * self.n_regions * 2..][..2];
+        let (wrong, right) = (selected[0], selected[1]);
+        let (negatives, positives) = (self.totals[0], self.totals[1]);
         let cost = false_positive * wrong + false_negative * (positives - right);
         let rows = negatives + positives;
         (rows > 0.0).then(|| cost / rows)
@@ -61,7 +149,8 @@ pub fn redraw<T: Send>(
     replicates: Range<usize>,
     each: impl Fn(&Redrawn) -> T + Sync,
 ) -> Vec<T> {
-    if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA {
+    let is_narrow = decisions.classes.is_none() || decisions.n_bits <= MOST_CLASS_BITS;
+    if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA && is_narrow {
         return Normal::of_decisions(decisions).redraw(seed, key, replicates, each);
     }
     let n_blocks = replicates.len().div_ceil(BLOCK);
@@ -82,14 +171,8 @@ type Block<T> = [T; BLOCK];
 
 fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<Redrawn> {
     let (n_regions, n_words) = (decisions.n_regions, decisions.n_words());
-    let n_models = n_words * LANES;
-    let mut made = vec![
-        Redrawn {
-            totals: vec![[0.0; 2]; n_regions],
-            selected: vec![[0.0; 2]; n_regions * n_models],
-        };
-        BLOCK
-    ];
+    let n_bits = n_words * LANES;
+    let mut made = vec![Redrawn::new(n_regions, n_bits, decisions.classes); BLOCK];
     let mut streams: Vec<Stream> = (first..)
         .take(BLOCK)
         .map(|replicate| Stream::new(seed, Purpose::Bootstrap, [key, replicate]))
@@ -97,7 +180,7 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
     let mut weights = vec![[0.0; BLOCK]; FLUSH];
     for (stratum, range) in decisions.ranges() {
         let mut total = [0.0; BLOCK];
-        let mut changes: Vec<Block<f64>> = vec![[0.0; BLOCK]; n_models];
+        let mut changes: Vec<Block<f64>> = vec![[0.0; BLOCK]; n_bits];
         for start in range.clone().step_by(FLUSH) {
             let end = range.end.min(start + FLUSH);
             draw(&decisions.weights[start..end], &mut streams, &mut weights);
@@ -109,7 +192,7 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
             let firsts = merge_equal_rows(decisions, start..end, &mut weights);
             let words = |row: &usize| &decisions.bits[row * n_words..(row + 1) * n_words];
             let bits: Vec<u32> = firsts.iter().flat_map(words).copied().collect();
-            let mut latest: Vec<Block<f32>> = vec![[0.0; BLOCK]; n_models];
+            let mut latest: Vec<Block<f32>> = vec![[0.0; BLOCK]; n_bits];
             add_changes(&bits, n_words, &weights[..firsts.len()], &mut latest);
             for (change, latest) in changes.iter_mut().zip(&latest) {
                 for (change, latest) in change.iter_mut().zip(latest) {
@@ -118,20 +201,21 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
             }
         }
         let mut selected = [0.0; BLOCK];
-        for (model, change) in changes.iter().enumerate() {
+        for (bit, change) in changes.iter().enumerate() {
             for (replicate, made) in made.iter_mut().enumerate() {
                 selected[replicate] += change[replicate];
                 for region in &stratum.regions {
-                    made.selected[model * n_regions + region][stratum.label] += selected[replicate];
+                    *made.of_bit(bit, *region, stratum.label) += selected[replicate];
                 }
             }
         }
         for (made, total) in made.iter_mut().zip(total) {
             for region in &stratum.regions {
-                made.totals[*region][stratum.label] += total;
+                *made.total(*region, stratum.label) += total;
             }
         }
     }
+    made.iter_mut().for_each(Redrawn::finish);
     made
 }
 
@@ -247,15 +331,30 @@ impl Decided {
         rows: &dyn RowSource,
         models: &Points,
     ) -> Result<Self, Error> {
-        Ok(match Self::as_moments(rows.n_rows(), rows.schema()) {
-            true => Self::Moments(Moments::of(predictor, rows, models)?),
-            false => Self::Rows(Decisions::of(predictor, rows, models)?),
-        })
+        Ok(
+            match Self::as_moments(rows.n_rows(), rows.schema(), models.len()) {
+                true => Self::Moments(Moments::of(predictor, rows, models)?),
+                false => Self::Rows(Decisions::of(predictor, rows, models)?),
+            },
+        )
     }
 
-    /// Whether decisions on this many rows are stored as moments.
-    pub fn as_moments(n_rows: u64, schema: &Schema) -> bool {
-        n_rows > MOST_REDRAWN as u64 && n_strata(schema) <= MOST_STRATA
+    /// Whether decisions of this many models on this many rows are stored as moments.
+    pub fn as_moments(n_rows: u64, schema: &Schema, n_models: usize) -> bool {
+        let is_narrow = schema.target.classes().is_none()
+            || n_models * bits_per_model(schema) <= MOST_CLASS_BITS;
+        n_rows > MOST_REDRAWN as u64 && n_strata(schema) <= MOST_STRATA && is_narrow
+    }
+
+    /// Number of bits that a row takes with this many models.
+    pub fn bits_per_row(schema: &Schema, n_models: usize) -> usize {
+        n_models.next_multiple_of(LANES) * bits_per_model(schema)
+    }
+
+    /// Number of sums per replicate with this many models.
+    pub fn sums_per_replicate(schema: &Schema, n_models: usize) -> usize {
+        let n_classes = schema.target.classes().map(crate::Classes::len);
+        Self::bits_per_row(schema, n_models) * n_regions(schema) * n_labels(n_classes)
     }
 
     /// Number of rows.
@@ -296,7 +395,8 @@ impl Decided {
 /// of a stratum, where x holds the decisions of all models and a 1.
 struct Normal {
     n_regions: usize,
-    n_models: usize,
+    n_bits: usize,
+    classes: Option<ClassBits>,
     /// Label, regions and distribution of each stratum.
     strata: Vec<(usize, Vec<usize>, Factor)>,
 }
@@ -310,13 +410,14 @@ impl Normal {
         };
         Self {
             n_regions: decisions.n_regions,
-            n_models: decisions.n_models,
+            n_bits: decisions.n_bits,
+            classes: decisions.classes,
             strata: strata.par_iter().map(of).collect(),
         }
     }
 
     fn of_moments(moments: &Moments) -> Self {
-        let n = moments.n_models + 1;
+        let n = moments.n_bits + 1;
         let of = |stratum: &JointStratum| {
             let mut matrix = vec![0.0; n * n];
             for i in 0..n {
@@ -331,7 +432,8 @@ impl Normal {
         };
         Self {
             n_regions: moments.n_regions,
-            n_models: moments.n_models,
+            n_bits: moments.n_bits,
+            classes: moments.classes,
             strata: moments.strata.par_iter().map(of).collect(),
         }
     }
@@ -343,24 +445,21 @@ impl Normal {
         replicates: Range<usize>,
         each: impl Fn(&Redrawn) -> T + Sync,
     ) -> Vec<T> {
-        let (n_regions, n_models) = (self.n_regions, self.n_models);
         replicates
             .into_par_iter()
             .map(|replicate| {
                 let mut stream = Stream::new(seed, Purpose::Bootstrap, [key, replicate as u64]);
-                let mut made = Redrawn {
-                    totals: vec![[0.0; 2]; n_regions],
-                    selected: vec![[0.0; 2]; n_regions * n_models],
-                };
+                let mut made = Redrawn::new(self.n_regions, self.n_bits, self.classes);
                 for (label, regions, factor) in &self.strata {
                     let sums = factor.draw(&mut stream);
                     for &region in regions {
-                        made.totals[region][*label] += sums[0];
-                        for (model, sum) in sums[1..].iter().enumerate() {
-                            made.selected[model * n_regions + region][*label] += sum;
+                        *made.total(region, *label) += sums[0];
+                        for (bit, sum) in sums[1..].iter().enumerate() {
+                            *made.of_bit(bit, region, *label) += sum;
                         }
                     }
                 }
+                made.finish();
                 each(&made)
             })
             .collect()
@@ -375,7 +474,7 @@ struct Factor {
 
 impl Factor {
     fn of(decisions: &Decisions, range: Range<usize>) -> Self {
-        let (n_words, n) = (decisions.n_words(), decisions.n_models + 1);
+        let (n_words, n) = (decisions.n_words(), decisions.n_bits + 1);
         let mut mean = vec![0.0; n];
         let mut matrix = vec![0.0; n * n];
         let mut chosen = Vec::with_capacity(n);
@@ -471,6 +570,8 @@ mod tests {
         };
         Decisions {
             n_models: 3,
+            n_bits: 3,
+            classes: None,
             bits: (0..n).map(word).collect(),
             weights: vec![weight; n],
             strata: vec![
@@ -513,10 +614,10 @@ mod tests {
         let decisions = decisions(n, weight);
         let sums = |made: &Redrawn| -> Vec<f64> {
             let at = |model: usize, region: usize, label: usize| {
-                made.selected[model * 3 + region][label]
+                made.selected[(model * 3 + region) * 2 + label]
             };
             vec![
-                made.totals[0][0],
+                made.totals[0],
                 at(0, 1, 0),
                 at(1, 1, 0),
                 at(2, 1, 0),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::class_tally::{ClassBits, ClassTallies, label_place};
 use crate::contrast::Cell;
 use crate::lanes::{LANES, Lanes, ZERO, vectorized};
 use crate::number_tally::{Mean, NumberTallies, Quantity};
@@ -22,10 +23,22 @@ pub enum Rate {
     FalsePositive,
     /// Share of all rows with a decision that matches the label.
     Accuracy,
+    /// Share decided for a class, or at least as high as it if classes are ordered.
+    Decided {
+        /// The decision.
+        class: usize,
+        /// The class of the rows; `None` if all rows count.
+        of: Option<usize>,
+    },
+    /// Share decided for a class among the rows of this class.
+    Recall {
+        /// The class.
+        class: usize,
+    },
 }
 
 impl Rate {
-    /// All rates.
+    /// All rates of binary decisions.
     pub const ALL: [Self; 4] = [
         Self::Selection,
         Self::FalseNegative,
@@ -39,16 +52,20 @@ impl Rate {
             Self::Selection | Self::Accuracy => None,
             Self::FalseNegative => Some(1.0),
             Self::FalsePositive => Some(-1.0),
+            Self::Decided { of, .. } => of.map(|class| class as f64),
+            Self::Recall { class } => Some(class as f64),
         }
     }
 
-    /// Successes and trials, from sums of the selected and of all rows by label (negative, positive).
+    /// Successes and trials, from sums of the selected and of all rows by label (negative, positive). There
+    /// are none for rates of classes.
     pub fn of(self, selected: [f64; 2], total: [f64; 2]) -> (f64, f64) {
         match self {
             Self::Selection => (selected[0] + selected[1], total[0] + total[1]),
             Self::FalseNegative => (total[1] - selected[1], total[1]),
             Self::FalsePositive => (selected[0], total[0]),
             Self::Accuracy => (total[0] - selected[0] + selected[1], total[0] + total[1]),
+            Self::Decided { .. } | Self::Recall { .. } => (0.0, 0.0),
         }
     }
 }
@@ -72,11 +89,17 @@ pub fn n_regions(schema: &Schema) -> usize {
         .sum::<usize>()
 }
 
-/// Decisions of models on rows, one bit each, with the weights and the regions of the rows.
+/// Decisions of models on rows, with the weights and the regions of the rows. A decision is one bit; between
+/// classes, it is one bit per class, of which one is set. To the code that redraws rows, a class of a model
+/// is a model of its own.
 #[derive(Debug, Clone)]
 pub struct Decisions {
     pub(crate) n_models: usize,
-    /// Words of 32 models per row, in the order of the strata.
+    /// Number of bits per row.
+    pub(crate) n_bits: usize,
+    /// The order of the bits, if models decide between classes.
+    pub(crate) classes: Option<ClassBits>,
+    /// Words of 32 bits per row, in the order of the strata.
     pub(crate) bits: Vec<u32>,
     /// Weights in the same order; 1 for all if the rows are not weighted.
     pub(crate) weights: Vec<f64>,
@@ -89,7 +112,7 @@ pub struct Decisions {
 pub(crate) struct Stratum {
     /// The end of their range.
     pub(crate) end: usize,
-    /// 1 if labeled positive.
+    /// 1 if labeled positive, or the class.
     pub(crate) label: usize,
     /// The regions that contain them.
     pub(crate) regions: Vec<usize>,
@@ -98,8 +121,8 @@ pub(crate) struct Stratum {
 /// Labels, groups and weights of rows.
 struct Facts {
     schema: Schema,
-    /// Whether a row is labeled positive, and its group of each attribute.
-    keys: Vec<(bool, Vec<u32>)>,
+    /// The place of a row's label, and its group of each attribute.
+    keys: Vec<(usize, Vec<u32>)>,
     weights: Vec<f64>,
 }
 
@@ -113,8 +136,8 @@ impl Facts {
             weights.extend_from_slice(block.weights());
             for row in 0..block.n_rows() {
                 let groups = (0..schema.attributes.len()).map(|a| block.groups(a)[row]);
-                let positive = block.labels()[row] > 0.0;
-                keys.push((positive, groups.collect::<Vec<u32>>()));
+                let label = label_place(&schema.target, block.labels()[row]);
+                keys.push((label, groups.collect::<Vec<u32>>()));
             }
         }
         Ok(Self {
@@ -129,17 +152,21 @@ impl Facts {
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
         self.schema.attributes == other.schema.attributes
+            && self.schema.target.classes() == other.schema.target.classes()
             && self.keys == other.keys
             && self.weights == other.weights
     }
 }
 
-/// Decisions as words of 32 models, one word per row.
+/// Words of 32 models, one word per row.
+type Words = Vec<u32>;
+
+/// Decisions as words: for each 32 models, those of each class, or one for binary decisions.
 fn words_of(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
     models: &Points,
-) -> Result<Vec<Vec<u32>>, Error> {
+) -> Result<Vec<Vec<Words>>, Error> {
     let all: Vec<&[f64]> = models.iter().collect();
     all.par_chunks(LANES)
         .map(|block| selected_words(predictor, rows, block))
@@ -154,7 +181,7 @@ impl Decisions {
         models: &Points,
     ) -> Result<Self, Error> {
         let words = words_of(predictor, rows, models)?;
-        Ok(Self::sorted(&Facts::of(rows)?, &words, models.len()))
+        Ok(Self::sorted(&Facts::of(rows)?, words, models.len()))
     }
 
     /// Decisions of the models of several sources on the same rows, which each source may encode in
@@ -177,16 +204,26 @@ impl Decisions {
             words.extend(words_of(predictor, *rows, models)?);
         }
         let n_models = words.len() * LANES;
-        Ok(facts.map(|facts| (Self::sorted(&facts, &words, n_models), firsts)))
+        Ok(facts.map(|facts| (Self::sorted(&facts, words, n_models), firsts)))
     }
 
-    /// Decisions as words of 32 models, in the order of the strata.
-    fn sorted(facts: &Facts, words: &[Vec<u32>], n_models: usize) -> Self {
+    /// Sorts words of 32 models into the order of the strata.
+    fn sorted(facts: &Facts, words: Vec<Vec<Words>>, n_models: usize) -> Self {
         let Facts {
             schema,
             keys,
             weights,
         } = facts;
+        let classes = ClassBits::of(schema, words.len() * LANES);
+        // Class by class, because neighboring models mostly make the same decision.
+        let mut by_class: Vec<Vec<Words>> = Vec::new();
+        for block in words {
+            by_class.resize_with(block.len(), Vec::new);
+            for (all, own) in by_class.iter_mut().zip(block) {
+                all.push(own);
+            }
+        }
+        let words: Vec<Words> = by_class.into_iter().flatten().collect();
         let (n, n_words) = (keys.len(), words.len());
         // Rows with the same decisions of all models are adjacent, so that they are redrawn
         // together.
@@ -198,7 +235,7 @@ impl Decisions {
         });
         let mut strata: Vec<Stratum> = Vec::new();
         for (at, row) in order.iter().enumerate() {
-            let (positive, groups) = &keys[*row];
+            let (label, groups) = &keys[*row];
             if at == 0 || keys[order[at - 1]] != keys[*row] {
                 let known = groups.iter().enumerate().filter_map(|(a, group)| {
                     let regions = regions_of(schema, a);
@@ -206,7 +243,7 @@ impl Decisions {
                 });
                 strata.push(Stratum {
                     end: 0,
-                    label: usize::from(*positive),
+                    label: *label,
                     regions: std::iter::once(0).chain(known).collect(),
                 });
             }
@@ -220,6 +257,8 @@ impl Decisions {
         }
         Self {
             n_models,
+            n_bits: classes.map_or(n_models, |_| n_words * LANES),
+            classes,
             bits,
             weights: order.iter().map(|row| weights[*row]).collect(),
             strata,
@@ -237,8 +276,9 @@ impl Decisions {
         assert!(
             sources
                 .iter()
-                .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions),
-            "the sources must have the same models and regions"
+                .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions)
+                && sources.iter().all(|s| s.classes == first.classes),
+            "the sources must have the same models, classes and regions"
         );
         // The rows with their sources, by label and regions.
         let mut strata: BTreeMap<_, Vec<(usize, usize)>> = BTreeMap::new();
@@ -256,6 +296,8 @@ impl Decisions {
         let n_words = first.n_words();
         let mut gathered = Self {
             n_models: first.n_models,
+            n_bits: first.n_bits,
+            classes: first.classes,
             bits: Vec::with_capacity(rows.len() * n_words),
             weights: Vec::with_capacity(rows.len()),
             strata: Vec::with_capacity(strata.len()),
@@ -294,7 +336,7 @@ impl Decisions {
 
     /// Number of words per row.
     pub(crate) fn n_words(&self) -> usize {
-        self.n_models.div_ceil(LANES)
+        self.n_bits.div_ceil(LANES)
     }
 
     /// The strata with their ranges of rows.
@@ -310,14 +352,10 @@ impl Decisions {
     /// Counts the rows that each model selects in each region, by label.
     pub fn tallies(&self) -> Tallies {
         let n_words = self.n_words();
-        let mut tallies = Tallies {
-            totals: vec![[[0.0; 2]; 2]; self.n_regions],
-            selected: vec![vec![[[0.0; 2]; 2]; self.n_regions]; self.n_models],
-            numbers: None,
-        };
+        let mut tallies = Tallies::new(self.n_models, self.n_regions, self.classes);
         for (stratum, range) in self.ranges() {
             let mut total = [0.0; 2];
-            let mut selected = vec![[0.0; 2]; self.n_models];
+            let mut selected = vec![[0.0; 2]; self.n_bits];
             for row in range {
                 let sums = [self.weights[row], self.weights[row] * self.weights[row]];
                 let add = |to: &mut [f64; 2]| {
@@ -336,19 +374,15 @@ impl Decisions {
                     }
                 }
             }
-            let label = stratum.label;
-            for &region in &stratum.regions {
-                let sum = |to: &mut [f64; 2], more: &[f64; 2]| {
-                    to[0] += more[0];
-                    to[1] += more[1];
-                };
-                sum(&mut tallies.totals[region][label], &total);
-                for (model, more) in selected.iter().enumerate() {
-                    sum(&mut tallies.selected[model][region][label], more);
-                }
-            }
+            tallies.add(
+                stratum.label,
+                &stratum.regions,
+                total,
+                self.classes,
+                |bit| selected[bit],
+            );
         }
-        tallies
+        tallies.finished()
     }
 }
 
@@ -365,15 +399,44 @@ vectorized! {
     }
 }
 
-/// One bit for each of up to [`LANES`] models, row by row.
+vectorized! {
+    /// Sets one bit for each model and row, in the word of the first class with the highest score. Words are
+    /// stored class by class, `n` each.
+    pub(crate) fn decided(scores: &[Lanes], n: usize, used: u32, words: &mut [u32]) {
+        let k = scores.len() / TILE_ROWS;
+        for row in 0..n {
+            let mut high = scores[row];
+            for class in 1..k {
+                let score = &scores[class * TILE_ROWS + row];
+                for lane in 0..LANES {
+                    high[lane] = high[lane].max(score[lane]);
+                }
+            }
+            let mut left = used;
+            for class in 0..k {
+                let score = &scores[class * TILE_ROWS + row];
+                let mut bits = 0;
+                for lane in 0..LANES {
+                    bits |= u32::from(score[lane] == high[lane]) << lane;
+                }
+                words[class * n + row] = bits & left;
+                left &= !bits;
+            }
+        }
+    }
+}
+
+/// One bit for each of up to [`LANES`] models, row by row; for classes, one such list per class.
 fn selected_words(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
     block: &[&[f64]],
-) -> Result<Vec<u32>, Error> {
+) -> Result<Vec<Words>, Error> {
     let params = crate::fair_problem::side_by_side(block, predictor.n_params(rows.schema()));
-    let mut words = Vec::with_capacity(rows.n_rows() as usize);
-    let mut scores = [ZERO; TILE_ROWS];
+    let k = predictor.n_scores();
+    let mut words = vec![Vec::with_capacity(rows.n_rows() as usize); k];
+    let mut scores = vec![ZERO; TILE_ROWS * k];
+    let mut of_tile = vec![0; TILE_ROWS * k];
     let used = match block.len() {
         LANES => u32::MAX,
         n => (1 << n) - 1,
@@ -382,9 +445,15 @@ fn selected_words(
         let rows = rows.block(index)?;
         for tile in Rows::tiles(&rows) {
             predictor.scores(&tile, &params, &mut scores);
-            let first = words.len();
-            words.resize(first + tile.len(), 0);
-            selected(&scores[..tile.len()], used, &mut words[first..]);
+            let n = tile.len();
+            let of_tile = &mut of_tile[..n * k];
+            match k {
+                1 => selected(&scores[..n], used, of_tile),
+                _ => decided(&scores, n, used, of_tile),
+            }
+            for (words, own) in words.iter_mut().zip(of_tile.chunks_exact(n)) {
+                words.extend_from_slice(own);
+            }
         }
     }
     Ok(words)
@@ -392,7 +461,7 @@ fn selected_words(
 
 /// Sums of weights and of squared weights of the rows that each model selects, by region and label
 /// (negative, positive). Tests and closed-form intervals need only these sums, no rows. If the target is a
-/// number, there are sums of predictions instead.
+/// number, there are sums of predictions instead; if it has classes, sums by class and decision.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tallies {
     /// For each region and label, Σw and Σw² of all rows.
@@ -402,14 +471,70 @@ pub struct Tallies {
     /// Sums of predicted numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<NumberTallies>,
+    /// Sums of decisions between classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<ClassTallies>,
 }
 
 impl Tallies {
+    /// No rows.
+    pub(crate) fn new(n_models: usize, n_regions: usize, classes: Option<ClassBits>) -> Self {
+        match classes {
+            Some(classes) => Self {
+                classes: Some(ClassTallies::new(classes, n_models, n_regions)),
+                ..Self::default()
+            },
+            None => Self {
+                totals: vec![[[0.0; 2]; 2]; n_regions],
+                selected: vec![vec![[[0.0; 2]; 2]; n_regions]; n_models],
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Adds the rows of a stratum: Σw and Σw² of all rows, and of those with each bit.
+    pub(crate) fn add(
+        &mut self,
+        label: usize,
+        regions: &[usize],
+        total: [f64; 2],
+        classes: Option<ClassBits>,
+        of_bit: impl Fn(usize) -> [f64; 2],
+    ) {
+        let sum = |to: &mut [f64; 2], more: [f64; 2]| {
+            to[0] += more[0];
+            to[1] += more[1];
+        };
+        for &region in regions {
+            if let (Some(bits), Some(classes)) = (classes, &mut self.classes) {
+                for model in 0..classes.n_models() {
+                    for decision in 0..bits.n_classes {
+                        let own = of_bit(decision * bits.stride + model);
+                        classes.add((model, region), (label, decision), own);
+                    }
+                }
+                continue;
+            }
+            sum(&mut self.totals[region][label], total);
+            for (model, of_model) in self.selected.iter_mut().enumerate() {
+                sum(&mut of_model[region][label], of_bit(model));
+            }
+        }
+    }
+
+    pub(crate) fn finished(mut self) -> Self {
+        if let Some(classes) = &mut self.classes {
+            classes.finish();
+        }
+        self
+    }
+
     /// Number of models.
     pub fn n_models(&self) -> usize {
-        match &self.numbers {
-            Some(numbers) => numbers.n_models(),
-            None => self.selected.len(),
+        match (&self.numbers, &self.classes) {
+            (Some(numbers), _) => numbers.n_models(),
+            (None, Some(classes)) => classes.n_models(),
+            (None, None) => self.selected.len(),
         }
     }
 
@@ -421,6 +546,9 @@ impl Tallies {
 
     /// The cell of a model's rate in a region.
     pub fn cell(&self, model: usize, rate: Rate, region: usize) -> Cell {
+        if let Some(classes) = &self.classes {
+            return classes.cell(model, rate, region);
+        }
         let of = |which: usize| {
             let pick = |sums: &[[f64; 2]; 2]| [sums[0][which], sums[1][which]];
             rate.of(

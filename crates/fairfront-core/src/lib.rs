@@ -55,6 +55,7 @@ mod bootstrap;
 mod calibrate;
 mod cholesky;
 mod class_scale;
+mod class_tally;
 mod contrast;
 mod dataset;
 mod decision;
@@ -72,6 +73,7 @@ mod network;
 mod number_change;
 mod number_tally;
 mod objective;
+mod offset;
 mod predictor;
 mod probability;
 mod problem;
@@ -87,6 +89,7 @@ mod threshold;
 pub use bootstrap::{Decided, MOST_REDRAWN, Redrawn, redraw};
 pub use calibrate::{Calibration, calibrate, calibrate_scale, rescaled};
 pub use cholesky::Cholesky;
+pub use class_tally::ClassTallies;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, Loaded, RowBlock, RowSource, Schema,
@@ -119,6 +122,7 @@ pub use objective::{
     Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity, Residual,
     ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
+pub use offset::better_offsets;
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{

@@ -81,16 +81,37 @@ impl<'a> Scanner<'a> {
 
     /// Reads a bare or quoted name.
     pub fn name(&mut self) -> Result<String, Error> {
+        self.name_before(&[])
+    }
+
+    /// Reads a name; a bare one also ends before these characters.
+    pub fn name_before(&mut self, ends: &[char]) -> Result<String, Error> {
         self.skip_spaces();
         if self.take('"') {
             return self.quoted();
         }
-        let end = self.rest().find(SPECIAL).unwrap_or(self.rest().len());
+        let is_end = |c: char| SPECIAL.contains(&c) || ends.contains(&c);
+        let end = self.rest().find(is_end).unwrap_or(self.rest().len());
         let name = self.rest()[..end].trim_end();
         if name.is_empty() {
             return Err(self.fail("expected a name"));
         }
         self.at += end;
+        Ok(name.to_owned())
+    }
+
+    /// Reads a quoted name, or everything before `end`, including special characters.
+    pub fn name_up_to(&mut self, end: char) -> Result<String, Error> {
+        self.skip_spaces();
+        if self.take('"') {
+            return self.quoted();
+        }
+        let found = self.rest().find(end).unwrap_or(self.rest().len());
+        let name = self.rest()[..found].trim_end();
+        if name.is_empty() {
+            return Err(self.fail("expected a name"));
+        }
+        self.at += found;
         Ok(name.to_owned())
     }
 

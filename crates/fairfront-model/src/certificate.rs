@@ -61,6 +61,10 @@ pub struct GroupSize {
     /// `sex=Female`; absent for all rows.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group: Option<String>,
+    /// The rate, if the target has classes: `selection_rate[low]`, `recall[low]`, or `decisions[low>mid]` for
+    /// the share of the rows of a class that are decided for another class (or at least as high as it).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub measure: Option<String>,
     /// Rows that count, by weight.
     pub rows: f64,
     /// The rate among them, or the mean of predicted numbers.

@@ -181,9 +181,9 @@ fn column(measure: Measure, schema: &Schema) -> String {
     }
 }
 
-/// The name of a column without attribute and group.
+/// The name of a column without class, attribute and group.
 pub(crate) fn kind(bare: &str) -> &str {
-    bare.split('(').next().unwrap_or(bare)
+    bare.split(['[', '(']).next().unwrap_or(bare)
 }
 
 /// Kind, better direction, unit, rows, compared rates, other names and description of a measure.

@@ -93,14 +93,17 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
         .check(encoded.held, more, "fit", &subject, remedies)?)
 }
 
-/// Rejects more models than memory allows when models are weighed: each row has two bits per model.
+/// Rejects more models than memory allows when models are weighed: each row has two bits per model,
+/// or two per model and class.
 pub(crate) fn check_weighing(encoded: &Encoded, n_models: usize) -> Result<(), Error> {
     let rows = |part: Part| encoded.part(part).n_rows() as u64;
     let schema = encoded.part(Part::Train).schema();
     let largest = Part::ALL.into_iter().map(rows);
-    let largest = largest.filter(|n| !Decided::as_moments(*n, schema)).max();
+    let largest = largest
+        .filter(|n| !Decided::as_moments(*n, schema, n_models))
+        .max();
     let largest = largest.unwrap_or(0);
-    let words = n_models.div_ceil(LANES) as u64;
+    let words = Decided::bits_per_row(schema, n_models).div_ceil(LANES) as u64;
     let more = largest * (REDRAWN + 2 * CODE * words);
     let subject = counted(n_models, "model");
     let remedies = || {

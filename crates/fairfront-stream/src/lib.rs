@@ -252,6 +252,13 @@ impl Stream {
         Some(settled.encoding.target.as_ref()?.is_number())
     }
 
+    /// Whether models decide between more than two classes.
+    pub fn is_classes(&self) -> bool {
+        let settled = self.live.state.settled.as_ref();
+        let target = settled.and_then(|settled| settled.encoding.target.as_ref());
+        target.is_some_and(|rule| rule.classes().is_some())
+    }
+
     /// Rows rejected so far.
     pub fn rejected(&self) -> u64 {
         self.live.rejected()

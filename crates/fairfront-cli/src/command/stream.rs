@@ -125,6 +125,9 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     if is_number && !stored.live.spec.numeric {
         now.live.spec.numeric = false;
     }
+    if stream.is_classes() && !stored.live.spec.classes {
+        now.live.spec.classes = false;
+    }
     if stored.live.spec.positive.is_none() && now.live.spec.positive.as_deref() == stream.positive()
     {
         now.live.spec.positive = None;

@@ -376,7 +376,7 @@ fn headline(run: &RunInfo, front: &FrontTable, rows: usize, split: &str) -> Stri
 
 /// The names of the columns of measures in the table.
 fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
-    let decides = run.meaning.target.is_binary();
+    let decides = run.meaning.target.decides();
     let kinds = match decides {
         true => &[
             "demographic_parity_difference",
@@ -390,6 +390,9 @@ fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
     let mut shown = vec![format!("{split}.{}", run.meaning.performance)];
     if !decides {
         shown.push(format!("{split}.r2"));
+    }
+    if run.meaning.target.classes().is_some() {
+        shown.push(format!("{split}.macro_f1"));
     }
     for attribute in attributes {
         for kind in kinds {

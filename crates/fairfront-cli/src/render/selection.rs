@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{counted, readable};
+use fairfront_core::{Target, counted, readable};
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
@@ -110,17 +110,20 @@ pub(crate) fn selection(
 
 /// The measures of each group, by measure.
 fn of_groups<'a>(front: &FrontColumns, names: &[&'a str]) -> Vec<&'a str> {
-    let starts = match front.meaning.target.is_binary() {
-        true => [
+    let starts = match &front.meaning.target {
+        Target::Binary => [
             "selection_rate(",
             "false_negative_rate(",
             "false_positive_rate(",
             "accuracy(",
         ],
-        false => ["mean_prediction(", "mean_residual(", "rmse(", "mae("],
+        Target::Classes(_) => ["selection_rate[", "recall[", "accuracy(", "macro_f1("],
+        Target::Number(_) => ["mean_prediction(", "mean_residual(", "rmse(", "mae("],
     };
     let of = |start: &'static str| {
-        let is_own = move |name: &&str| name.starts_with(start) && is_measure(name);
+        // Measures of classes over all rows have no parentheses.
+        let is_own =
+            move |name: &&str| name.starts_with(start) && name.ends_with(')') && is_measure(name);
         names.iter().copied().filter(is_own)
     };
     starts.into_iter().flat_map(of).collect()
@@ -134,10 +137,13 @@ fn is_overall(front: &FrontColumns, name: &str) -> bool {
     let compares = !meaning.compares.is_empty() && meaning.unit != Unit::Loss;
     // The error rate is a measure if its costs differ.
     let is_loss = meaning.unit == Unit::Loss && meaning.compares.is_empty();
-    let is_quality = match front.meaning.target.is_binary() {
-        true => name == "accuracy",
-        false => !name.contains('('),
+    let is_quality = match &front.meaning.target {
+        Target::Binary => name == "accuracy",
+        Target::Classes(_) => matches!(name, "accuracy" | "balanced_accuracy" | "macro_f1"),
+        Target::Number(_) => !name.contains('('),
     };
+    // The differences of each class would hide the largest ones.
+    let compares = compares && !name.contains('[');
     is_measure(name) && (compares || is_loss || is_quality) && !name.contains('=')
 }
 

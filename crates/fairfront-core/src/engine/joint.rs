@@ -5,20 +5,21 @@ use crate::predictor::Rows;
 use crate::{Error, Points, Schema};
 
 use super::{Engine, Map, Over, Pass, Wanted};
+use crate::class_tally::{ClassBits, bits_per_model, label_place};
 use crate::decision::{Tallies, n_regions, regions_of};
 use crate::predictor::Predictor;
 
 /// Rows with the same label and the same groups.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct JointStratum {
-    /// 1 if labeled positive.
+    /// 1 if labeled positive, or the class.
     pub(crate) label: usize,
     /// The regions that contain the rows.
     pub(crate) regions: Vec<usize>,
-    /// Σ w, over all rows and over those that each model selects.
+    /// Σ w, over all rows and over those with each bit: those that a model selects, or decides so.
     pub(crate) mean: Vec<f64>,
-    /// Σ w² over the rows that two models select, for all pairs: the lower triangle, row by row. The first
-    /// "model" selects every row.
+    /// Σ w² over the rows with two bits, for all pairs: the lower triangle, row by row. Every row has the
+    /// first "bit".
     pub(crate) pairs: Vec<f64>,
 }
 
@@ -26,6 +27,8 @@ pub(crate) struct JointStratum {
 #[derive(Debug, Clone)]
 pub struct Moments {
     pub(crate) n_models: usize,
+    pub(crate) n_bits: usize,
+    pub(crate) classes: Option<ClassBits>,
     pub(crate) n_rows: u64,
     pub(crate) n_regions: usize,
     pub(crate) strata: Vec<JointStratum>,
@@ -34,12 +37,12 @@ pub struct Moments {
 /// Number of combinations of label and groups, including unknown ones.
 pub(crate) fn n_strata(schema: &Schema) -> usize {
     let groups = schema.attributes.iter().map(|a| a.groups.len() + 1);
-    groups.fold(2, usize::saturating_mul)
+    groups.fold(schema.target.n_labels(), usize::saturating_mul)
 }
 
 /// Number of sums per stratum.
-pub(super) fn n_sums(n_models: usize) -> usize {
-    let n = n_models + 1;
+pub(super) fn n_sums(schema: &Schema, n_models: usize) -> usize {
+    let n = n_models * bits_per_model(schema) + 1;
     n + n * (n + 1) / 2
 }
 
@@ -56,11 +59,13 @@ impl Moments {
             wanted: Wanted::Joint,
             over: Over::All,
         })?;
-        let (schema, n) = (rows.schema(), models.len() + 1);
-        let strata = sums.chunks_exact(n_sums(models.len())).enumerate();
+        let schema = rows.schema();
+        let n_bits = models.len() * bits_per_model(schema);
+        let (n, n_labels) = (n_bits + 1, schema.target.n_labels());
+        let strata = sums.chunks_exact(n_sums(schema, models.len())).enumerate();
         let strata = strata.filter(|(_, sums)| sums[n] > 0.0);
         let strata = strata.map(|(number, sums)| {
-            let (label, groups) = (number % 2, number / 2);
+            let (label, groups) = (number % n_labels, number / n_labels);
             let mut rest = groups;
             let known = schema
                 .attributes
@@ -80,6 +85,8 @@ impl Moments {
         });
         Ok(Self {
             n_models: models.len(),
+            n_bits,
+            classes: ClassBits::of(schema, models.len()),
             n_rows: rows.n_rows(),
             n_regions: n_regions(schema),
             strata: strata.collect(),
@@ -88,25 +95,19 @@ impl Moments {
 
     /// The rows that each model selects in each region, by label.
     pub fn tallies(&self) -> Tallies {
-        let mut tallies = Tallies {
-            totals: vec![[[0.0; 2]; 2]; self.n_regions],
-            selected: vec![vec![[[0.0; 2]; 2]; self.n_regions]; self.n_models],
-            numbers: None,
-        };
+        let mut tallies = Tallies::new(self.n_models, self.n_regions, self.classes);
         for stratum in &self.strata {
             let sums = |i: usize| [stratum.mean[i], stratum.pairs[i * (i + 1) / 2 + i]];
-            let add = |to: &mut [[f64; 2]; 2], more: [f64; 2]| {
-                to[stratum.label][0] += more[0];
-                to[stratum.label][1] += more[1];
-            };
-            for &region in &stratum.regions {
-                add(&mut tallies.totals[region], sums(0));
-                for (model, of_model) in tallies.selected.iter_mut().enumerate() {
-                    add(&mut of_model[region], sums(model + 1));
-                }
-            }
+            let of_bit = |bit: usize| sums(bit + 1);
+            tallies.add(
+                stratum.label,
+                &stratum.regions,
+                sums(0),
+                self.classes,
+                of_bit,
+            );
         }
-        tallies
+        tallies.finished()
     }
 }
 
@@ -114,32 +115,34 @@ impl Moments {
 /// mostly agree.
 pub(super) struct JointSums<'a> {
     schema: &'a Schema,
-    n_models: usize,
+    n_bits: usize,
     /// The stratum of each row.
     strata: Vec<u32>,
     weights: Vec<f64>,
-    /// Words of 32 models, row by row.
+    /// Words of 32 bits, row by row.
     words: Vec<u32>,
     n_words: usize,
 }
 
 impl<'a> JointSums<'a> {
     pub(super) fn new(schema: &'a Schema, n_models: usize) -> Self {
+        let n_bits = n_models * bits_per_model(schema);
         Self {
             schema,
-            n_models,
+            n_bits,
             strata: Vec::new(),
             weights: Vec::new(),
             words: Vec::new(),
-            n_words: n_models.div_ceil(32),
+            n_words: n_bits.div_ceil(32),
         }
     }
 
     /// Adds the labels, groups and weights of further rows, which no model selects so far.
     pub(super) fn add_rows(&mut self, rows: &Rows<'_>) {
         for row in 0..rows.len() {
-            let mut stratum = u32::from(rows.labels()[row] > 0.0);
-            let mut step = 2;
+            let target = &self.schema.target;
+            let mut stratum = label_place(target, rows.labels()[row]) as u32;
+            let mut step = target.n_labels() as u32;
             for (a, about) in self.schema.attributes.iter().enumerate() {
                 let n = about.groups.len() as u32;
                 // Unknown groups are 0.
@@ -158,9 +161,14 @@ impl<'a> JointSums<'a> {
         self.words[row * self.n_words + word] = bits;
     }
 
+    /// Sets one bit of a row.
+    pub(super) fn set_bit(&mut self, row: usize, bit: usize) {
+        self.words[row * self.n_words + bit / 32] |= 1 << (bit % 32);
+    }
+
     pub(super) fn finish(self) -> Vec<f64> {
-        let n = self.n_models + 1;
-        let length = n_sums(self.n_models);
+        let n = self.n_bits + 1;
+        let length = n + n * (n + 1) / 2;
         let mut sums = vec![0.0; n_strata(self.schema) * length];
         let pattern = |row: usize| &self.words[row * self.n_words..(row + 1) * self.n_words];
         let key = |row: usize| (self.strata[row], pattern(row));

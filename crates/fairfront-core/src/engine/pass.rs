@@ -196,7 +196,7 @@ impl Pass<'_> {
             }
             Wanted::Expansion { .. } => (0, N_SUMS),
             Wanted::Joint => (
-                joint::n_strata(schema) * joint::n_sums(self.points.len()),
+                joint::n_strata(schema) * joint::n_sums(schema, self.points.len()),
                 0,
             ),
             Wanted::ScoreBins { .. } => (0, score_bin::n_sums(schema)),

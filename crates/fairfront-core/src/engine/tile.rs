@@ -14,6 +14,8 @@ use super::size::RowSizes;
 use super::statistic::{CellSums, Outputs, OwnSums, TileStatistic};
 use super::{kernel, score_bin};
 use crate::calibrate::Calibration;
+use crate::class_tally::bits_per_model;
+use crate::decision::decided;
 use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
@@ -472,9 +474,12 @@ impl Work<'_, '_> {
 
     /// Joint decisions of all points.
     fn joint(&self) -> Vec<f64> {
-        let mut sums = JointSums::new(self.schema, self.points.len());
+        let n_models = self.points.len();
+        let mut sums = JointSums::new(self.schema, n_models);
         self.tiles().for_each(|tile| sums.add_rows(&tile));
-        let mut scores = [[0.0; LANES]; TILE_ROWS];
+        let k = bits_per_model(self.schema);
+        let mut scores = vec![[0.0; LANES]; TILE_ROWS * k];
+        let mut words = vec![0; TILE_ROWS * k];
         for (word, first) in self.points.clone().step_by(LANES).enumerate() {
             let points = first..(first + LANES).min(self.points.end);
             let some = Work {
@@ -486,6 +491,21 @@ impl Work<'_, '_> {
             let mut row = 0;
             for tile in self.tiles() {
                 self.wide_scores(&tile, &params, &mut scores);
+                if k > 1 {
+                    let n = tile.len();
+                    decided(&scores, n, used, &mut words[..n * k]);
+                    for (at, word) in words[..n * k].iter().enumerate() {
+                        let (class, mut left) = (at / n, *word);
+                        while left != 0 {
+                            let model = points.start - self.points.start;
+                            let model = model + left.trailing_zeros() as usize;
+                            sums.set_bit(row + at % n, class * n_models + model);
+                            left &= left - 1;
+                        }
+                    }
+                    row += n;
+                    continue;
+                }
                 for scores in &scores[..tile.len()] {
                     let bits = (scores.iter().enumerate()).fold(0, |bits, (lane, score)| {
                         bits | u32::from(*score >= 0.0) << lane

@@ -82,6 +82,12 @@ impl ClassCounts {
         share(right.sum(), self.weight())
     }
 
+    /// Share of wrong decisions if all rows are decided as the most frequent class; `None` without rows.
+    pub fn least_error(&self) -> Option<f64> {
+        let weights = (0..self.n_classes).map(|class| self.weight_of(class));
+        share(weights.fold(0.0, f64::max), self.weight()).map(|right| 1.0 - right)
+    }
+
     /// Share of right decisions among the rows of a class; `None` without such rows.
     pub fn recall(&self, class: usize) -> Option<f64> {
         share(self.of(class, class), self.weight_of(class))

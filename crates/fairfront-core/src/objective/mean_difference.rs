@@ -151,6 +151,7 @@ mod tests {
                     let means = Means {
                         values: &values,
                         shares: &shares,
+                        n_labels: 2,
                     };
                     let value = of.outer(&means, &mut [0.0; 3]).expect("a value");
                     let zeros = of.zeros(&means, value).expect("two differences");

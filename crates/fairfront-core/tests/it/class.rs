@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Batches, ClassCovariance, ClassError, ClassLoss, ClassParity, ClassRate, Classes, Dataset,
-    FairProblem, GroupRisk, Measures, Multinomial, Objective, Points, Precision, Problem, Risk,
-    Schema, StopSignal, Stream, Target, measure,
+    FairProblem, GroupRisk, Measure, Measures, Multinomial, Objective, Points, Precision, Problem,
+    Risk, Schema, StopSignal, Stream, Target, better_offsets, calibrate_scale, measure,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ const BETA: f64 = 9.0;
 const TAU: f64 = 0.4;
 const LAMBDA: f64 = 0.02;
 
-fn classes(n: usize, ordered: bool) -> Classes {
+pub(crate) fn classes(n: usize, ordered: bool) -> Classes {
     let names = (0..n).map(|class| format!("k{class}")).collect();
     Classes { names, ordered }
 }
@@ -29,7 +29,13 @@ fn schema(n_groups: usize, classes: &Classes) -> Schema {
 }
 
 /// Rows whose class depends on the first feature and on the group; every class occurs in every group.
-fn rows(seed: u64, n: usize, n_groups: usize, n_classes: usize, weighted: bool) -> Vec<Row> {
+pub(crate) fn rows(
+    seed: u64,
+    n: usize,
+    n_groups: usize,
+    n_classes: usize,
+    weighted: bool,
+) -> Vec<Row> {
     let mut random = Stream::new(seed, fairfront_core::Purpose::Synthetic, [9, 11]);
     let mut rows = plain::rows(seed, n, n_groups, weighted);
     for (i, row) in rows.iter_mut().enumerate() {
@@ -46,7 +52,7 @@ fn rows(seed: u64, n: usize, n_groups: usize, n_classes: usize, weighted: bool) 
     rows
 }
 
-fn dataset(rows: &[Row], n_groups: usize, classes: &Classes) -> Dataset {
+pub(crate) fn dataset(rows: &[Row], n_groups: usize, classes: &Classes) -> Dataset {
     let loaded = plain::dataset(rows, n_groups).loaded().unwrap();
     let schema = schema(n_groups, classes);
     Dataset::new(schema, loaded.blocks().cloned().collect()).unwrap()
@@ -109,7 +115,7 @@ fn loss(row: &Row, x: &[f64], k: usize) -> f64 {
     -softmax(&phi(row, x, k), 1.0)[row.y as usize].ln()
 }
 
-fn decision(row: &Row, x: &[f64], k: usize) -> usize {
+pub(crate) fn decision(row: &Row, x: &[f64], k: usize) -> usize {
     let scores = phi(row, x, k);
     let high = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     scores.iter().position(|s| *s == high).unwrap()
@@ -196,7 +202,7 @@ fn value(kind: usize, rows: &[Row], n_groups: usize, classes: &Classes, x: &[f64
     }
 }
 
-fn points(seed: u64, n: usize, n_params: usize) -> Points {
+pub(crate) fn points(seed: u64, n: usize, n_params: usize) -> Points {
     let mut random = Stream::new(seed, fairfront_core::Purpose::Synthetic, [9, 12]);
     Points::from_vec(
         n_params,
@@ -414,4 +420,69 @@ fn labels_beyond_the_classes_are_errors() {
     );
     let said = problem.unwrap_err().to_string();
     assert!(said.contains("the position of a class"), "{said}");
+}
+
+#[test]
+fn offsets_improve_decisions_and_nothing_else_changes() {
+    let classes = classes(4, true);
+    let rows = rows(11, 1500, 2, 4, true);
+    let data = dataset(&rows, 2, &classes);
+    let predictor = Multinomial { n_classes: 4 };
+    let measures = [
+        Measure::ErrorRate(fairfront_core::Costs::EQUAL),
+        Measure::DemographicParity { attribute: 0 },
+    ];
+    let points = points(12, 6, 4 * (N_FEATURES + 1));
+    let better = better_offsets(&predictor, &data, &points, &measures).unwrap();
+    assert!(!better.is_empty());
+    let values = |points: &Points| -> Vec<Vec<f64>> {
+        let of = |m: Measures| {
+            measures
+                .iter()
+                .map(|measure| measure.of(&m).unwrap())
+                .collect()
+        };
+        let measured = measure(&predictor, &data, points).unwrap();
+        measured.into_iter().map(of).collect()
+    };
+    let before = values(&points);
+    let coefficients = 4 * N_FEATURES;
+    for (point, after) in better.iter().zip(values(&better)) {
+        let same = |own: &&[f64]| own[..coefficients] == point[..coefficients];
+        let origin = points.iter().position(|own| same(&own)).unwrap();
+        let pairs = || after.iter().zip(&before[origin]);
+        assert!(pairs().all(|(new, old)| new <= old));
+        assert!(pairs().any(|(new, old)| new < old));
+    }
+}
+
+#[test]
+fn factors_minimize_the_log_loss() {
+    let classes = classes(3, false);
+    let rows = rows(13, 900, 2, 3, true);
+    let data = dataset(&rows, 2, &classes);
+    let predictor = Multinomial { n_classes: 3 };
+    let problem = problem(&rows, 2, &classes);
+    let loss_of = problem.loss().unwrap();
+    let minimizer = loss_of
+        .minimizer(None, &StopSignal::default())
+        .unwrap()
+        .unwrap();
+    let mut points = Points::new(minimizer.len());
+    for factor in [0.01, 0.4, 1.0, 3.0, 70.0] {
+        let scaled: Vec<f64> = minimizer.iter().map(|x| factor * x).collect();
+        points.push(&scaled);
+    }
+    let found = calibrate_scale(&predictor, &data, &points).unwrap();
+    for (x, calibration) in points.iter().zip(found) {
+        let at = |factor: f64| {
+            let scaled: Vec<f64> = x.iter().map(|x| factor * x).collect();
+            plain::mean(rows.iter(), |r| loss(r, &scaled, 3))
+        };
+        let best = at(calibration.slope);
+        // The loss is convex in the factor, so it is enough to compare with both sides.
+        for factor in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
+            assert!(best <= at(factor * calibration.slope) + 1e-12);
+        }
+    }
 }

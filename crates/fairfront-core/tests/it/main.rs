@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod class;
+mod class_decision;
 mod engine;
 mod failing;
 mod group_limit;

@@ -1,6 +1,6 @@
 //! Maps a requirement to the measure that it bounds, if that measure can be tested.
 
-use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, bracketed, say};
+use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, Target, bracketed, say};
 use fairfront_data::near_names;
 
 use super::{Family, Kind};
@@ -86,9 +86,14 @@ pub(super) fn bound<'a>(
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
-        let testable = match schema.target.is_binary() {
-            true => "rates, differences of rates and ratios of rates",
-            false => "means of predictions, residuals and errors, and differences of these means",
+        let testable = match schema.target {
+            Target::Binary => "rates, differences of rates and ratios of rates",
+            Target::Classes(_) => {
+                "the accuracy, selection rates and recalls of a class, and their differences and ratios"
+            }
+            Target::Number(_) => {
+                "means of predictions, residuals and errors, and differences of these means"
+            }
         };
         return reject(say![
             "{name} cannot be certified (only {testable} can)";
@@ -134,11 +139,31 @@ pub(super) fn group_label(region: usize, schema: &Schema) -> Option<String> {
 /// The rows among which a rate is computed.
 pub(super) fn people(rate: Rate, region: usize, schema: &Schema) -> String {
     let rows = people_of(region, schema);
+    let classes = schema.target.classes();
+    let name = |class: usize| classes.map_or("", |classes| classes.names[class].as_str());
     match rate {
+        Rate::Decided { of: Some(of), .. } => format!("{rows} of class {:?}", name(of)),
+        Rate::Recall { class } => format!("{rows} of class {:?}", name(class)),
         Rate::FalseNegative => format!("{rows} that are labeled positive"),
         Rate::FalsePositive => format!("{rows} that are labeled negative"),
-        Rate::Selection | Rate::Accuracy => rows,
+        Rate::Selection | Rate::Accuracy | Rate::Decided { of: None, .. } => rows,
     }
+}
+
+/// The name of a rate of a class, such as `recall[low]`; `None` for other rates.
+pub(super) fn rate_of_class(rate: Rate, schema: &Schema) -> Option<String> {
+    let name = |class: usize| Some(schema.target.classes()?.names[class].as_str());
+    Some(match rate {
+        Rate::Recall { class } => format!("recall[{}]", name(class)?),
+        Rate::Decided { class, of: None } => format!("selection_rate[{}]", name(class)?),
+        Rate::Decided {
+            class,
+            of: Some(of),
+        } => format!("decisions[{}>{}]", name(of)?, name(class)?),
+        Rate::Selection | Rate::FalseNegative | Rate::FalsePositive | Rate::Accuracy => {
+            return None;
+        }
+    })
 }
 
 /// The rows of a region.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Decided, Decisions, Measure, NumberChanges, NumberTallies, Points, Schema, Tallies, bracketed,
-    n_regions, predictor_of, say,
+    Decided, Decisions, Measure, NumberChanges, NumberTallies, Points, Schema, Tallies, Target,
+    bracketed, n_regions, predictor_of, say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
@@ -12,7 +12,9 @@ use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
 
 use super::family::Family;
-use super::interval::{Band, CONFIDENCE, Intervals, Known, REPLICATES, Scope, intervals};
+use super::interval::{
+    Band, CONFIDENCE, Intervals, Known, REPLICATES, Scope, can_redraw, intervals,
+};
 use crate::Error;
 use crate::folder::check_sum;
 
@@ -90,6 +92,10 @@ pub(crate) fn weigh(
     }
     let first = |role: RowRole| encoded.parts_for(role).first().copied();
     let order = first(RowRole::Order).unwrap_or(Part::Train);
+    let schema = encoded.part(order).schema();
+    // Means of predicted numbers have closed-form intervals.
+    let can_redraw = schema.target.decides() && can_redraw(schema, models.len());
+    let replicates = if can_redraw { replicates } else { 0 };
     let certifying = first(RowRole::Certification);
     let reported = first(RowRole::Reporting);
     let mut weighed = Weighed {
@@ -102,11 +108,7 @@ pub(crate) fn weigh(
         intervals: Vec::new(),
         info: IntervalInfo {
             confidence: CONFIDENCE,
-            // Means of predicted numbers have closed-form intervals.
-            replicates: match encoded.part(order).schema().target.is_binary() {
-                true => replicates,
-                false => 0,
-            },
+            replicates,
             left_out: 0.0,
         },
         diagnostics: Vec::new(),
@@ -172,7 +174,7 @@ impl Counted {
     ) -> Result<(Self, Option<Decided>), Error> {
         let rows = encoded.part(split);
         let predictor = predictor_of(rows.schema());
-        let decisions = match rows.schema().target.is_binary() {
+        let decisions = match rows.schema().target.decides() {
             true => Some(Decided::of(&*predictor, rows, models)?),
             false => None,
         };
@@ -202,9 +204,16 @@ impl Counted {
 
     fn fits(&self, n_models: usize, schema: &Schema) -> bool {
         let (tallies, n) = (&self.tallies, n_regions(schema));
-        if !schema.target.is_binary() {
-            let numbers = tallies.numbers.as_ref();
-            return numbers.is_some_and(|numbers| numbers.fits(n_models + 1, n));
+        match &schema.target {
+            Target::Number(_) => {
+                let numbers = tallies.numbers.as_ref();
+                return numbers.is_some_and(|numbers| numbers.fits(n_models + 1, n));
+            }
+            Target::Classes(classes) => {
+                let counts = tallies.classes.as_ref();
+                return counts.is_some_and(|counts| counts.fits(n_models + 1, n, classes));
+            }
+            Target::Binary => {}
         }
         let sizes = tallies.selected.iter().all(|of_model| of_model.len() == n);
         let numbers = tallies.selected.iter().flatten().chain(&tallies.totals);

@@ -1,7 +1,10 @@
 //! The measures that can be tested: rates, and differences and ratios of rates between groups.
 
+use std::ops::Range;
+
 use fairfront_core::{
-    Cell, Contrast, Mean, Quantity, Rate, Redrawn, Schema, Tallies, regions_of, wilson,
+    Attribute, Cell, Classes, Contrast, Mean, Quantity, Rate, Redrawn, Schema, Tallies, Target,
+    regions_of, wilson,
 };
 
 /// A measure made of binomial cells, or of means of predicted numbers.
@@ -21,9 +24,10 @@ pub(crate) enum Kind {
     Rate { rate: Rate, region: usize },
     /// The largest minus the smallest rate over regions. With several rates, each with its own
     /// regions, the largest of these differences.
-    Difference { terms: Vec<(Rate, Vec<usize>)> },
-    /// The smallest selection rate divided by the largest.
-    Ratio { regions: Vec<usize> },
+    Difference { terms: Vec<Term> },
+    /// The smallest rate divided by the largest. With several rates, each with its own regions, the smallest
+    /// of these ratios.
+    Ratio { terms: Vec<Term> },
     /// The mean of a quantity of predicted numbers, or its root.
     Mean { of: Averaged, region: usize },
     /// The largest minus the smallest mean over regions.
@@ -31,6 +35,9 @@ pub(crate) enum Kind {
     /// The largest mean over regions.
     Worst { of: Averaged, regions: Vec<usize> },
 }
+
+/// A rate and the regions that are compared in it.
+pub(crate) type Term = (Rate, Vec<usize>);
 
 /// Regions, each with the derivative of a measure by its mean.
 pub(crate) type Gradient = Vec<(usize, f64)>;
@@ -75,8 +82,10 @@ impl Averaged {
 impl Family {
     /// All measures of rows with this schema that can be tested, in the order of the columns.
     pub(crate) fn all(schema: &Schema) -> Vec<Self> {
-        if !schema.target.is_binary() {
-            return Self::all_of_numbers(schema);
+        match &schema.target {
+            Target::Binary => {}
+            Target::Classes(classes) => return Self::all_of_classes(schema, classes),
+            Target::Number(_) => return Self::all_of_numbers(schema),
         }
         let rate = |name: String, rate: Rate, region: usize| Self {
             name,
@@ -86,18 +95,11 @@ impl Family {
         let mut all = vec![rate("accuracy".into(), Rate::Accuracy, 0)];
         for (index, attribute) in schema.attributes.iter().enumerate() {
             let (a, regions) = (&attribute.name, regions_of(schema, index));
-            let compared = |rate: Rate| -> Vec<usize> {
-                let small = attribute.small.with_label(rate.label());
-                let is_large = |region: &usize| !small.contains(&((region - regions.start) as u32));
-                regions.clone().filter(is_large).collect()
-            };
-            let left_out = |rates: &[Rate]| -> Vec<usize> {
-                let is_small = |region: &usize| {
-                    let group = (region - regions.start) as u32;
-                    let small = |rate: &Rate| attribute.small.with_label(rate.label());
-                    rates.iter().any(|rate| small(rate).contains(&group))
-                };
-                regions.clone().filter(is_small).collect()
+            let compared = |rate: Rate| large(attribute, &regions, rate);
+            let family = |name: &str, kind: Kind| Self {
+                name: format!("{name}({a})"),
+                left_out: left_out(&kind, &regions),
+                kind,
             };
             let differences: [(&str, &[Rate]); 4] = [
                 ("demographic_parity_difference", &[Rate::Selection]),
@@ -108,20 +110,17 @@ impl Family {
                     &[Rate::FalseNegative, Rate::FalsePositive],
                 ),
             ];
-            all.extend(differences.map(|(name, rates)| Self {
-                name: format!("{name}({a})"),
-                kind: Kind::Difference {
-                    terms: rates.iter().map(|rate| (*rate, compared(*rate))).collect(),
-                },
-                left_out: left_out(rates),
+            all.extend(differences.map(|(name, rates)| {
+                let terms = rates.iter().map(|rate| (*rate, compared(*rate)));
+                family(
+                    name,
+                    Kind::Difference {
+                        terms: terms.collect(),
+                    },
+                )
             }));
-            all.push(Self {
-                name: format!("demographic_parity_ratio({a})"),
-                kind: Kind::Ratio {
-                    regions: compared(Rate::Selection),
-                },
-                left_out: left_out(&[Rate::Selection]),
-            });
+            let terms = vec![(Rate::Selection, compared(Rate::Selection))];
+            all.push(family("demographic_parity_ratio", Kind::Ratio { terms }));
             for (group, region) in attribute.groups.iter().zip(regions.clone()) {
                 let of_group = [
                     ("selection_rate", Rate::Selection),
@@ -135,6 +134,96 @@ impl Family {
             }
         }
         all
+    }
+
+    /// The same for decisions between classes.
+    fn all_of_classes(schema: &Schema, classes: &Classes) -> Vec<Self> {
+        let k = classes.len();
+        // Every decision is at least as high as the lowest class.
+        let compared = usize::from(classes.ordered)..k;
+        let rate = |name: String, rate: Rate, region: usize| Self {
+            name,
+            kind: Kind::Rate { rate, region },
+            left_out: Vec::new(),
+        };
+        let of_rows = |inside: &str, region: usize| -> Vec<Self> {
+            let of_class = |(class, name): (usize, &String)| {
+                let decided = Rate::Decided { class, of: None };
+                [
+                    rate(format!("selection_rate[{name}]{inside}"), decided, region),
+                    rate(
+                        format!("recall[{name}]{inside}"),
+                        Rate::Recall { class },
+                        region,
+                    ),
+                ]
+            };
+            let accuracy = rate(format!("accuracy{inside}"), Rate::Accuracy, region);
+            let of_classes = classes.names.iter().enumerate().flat_map(of_class);
+            std::iter::once(accuracy).chain(of_classes).collect()
+        };
+        let mut all = of_rows("", 0);
+        for (index, attribute) in schema.attributes.iter().enumerate() {
+            let a = &attribute.name;
+            let regions = regions_of(schema, index);
+            let term = |rate: Rate| -> Term { (rate, large(attribute, &regions, rate)) };
+            let parity = |classes: Range<usize>| -> Vec<Term> {
+                let rates = classes.map(|class| Rate::Decided { class, of: None });
+                rates.map(term).collect()
+            };
+            let recalls = |classes: Range<usize>| -> Vec<Term> {
+                classes.map(|class| term(Rate::Recall { class })).collect()
+            };
+            let odds = |classes: Range<usize>| -> Vec<Term> {
+                let of_class = |of: usize| {
+                    let rates = compared.clone().map(move |class| Rate::Decided {
+                        class,
+                        of: Some(of),
+                    });
+                    rates.map(term)
+                };
+                classes.flat_map(of_class).collect()
+            };
+            let family = |name: String, kind: Kind| Self {
+                name,
+                left_out: left_out(&kind, &regions),
+                kind,
+            };
+            let mut differences = |of: &str, own: Range<usize>| {
+                let names = [
+                    "demographic_parity_difference",
+                    "equal_opportunity_difference",
+                    "equalized_odds_difference",
+                ];
+                let shares = match own.len() == k {
+                    true => compared.clone(),
+                    false => own.clone(),
+                };
+                let terms = [parity(shares), recalls(own.clone()), odds(own)];
+                all.extend(names.into_iter().zip(terms).map(|(name, terms)| {
+                    family(format!("{name}{of}({a})"), Kind::Difference { terms })
+                }));
+            };
+            differences("", 0..k);
+            for (class, name) in classes.names.iter().enumerate() {
+                differences(&format!("[{name}]"), class..class + 1);
+            }
+            let terms = parity(compared.clone());
+            all.push(family(
+                format!("demographic_parity_ratio({a})"),
+                Kind::Ratio { terms },
+            ));
+            for (group, region) in attribute.groups.iter().zip(regions.clone()) {
+                all.extend(of_rows(&format!("({a}={group})"), region));
+            }
+        }
+        all
+    }
+
+    /// Whether the measure is about one class.
+    pub(crate) fn is_of_class(&self) -> bool {
+        let name = self.name.split('(').next();
+        name.is_some_and(|name| name.contains('['))
     }
 
     /// The same for predicted numbers.
@@ -312,13 +401,46 @@ impl Family {
     pub(crate) fn cells(&self) -> Vec<(Rate, usize)> {
         match &self.kind {
             Kind::Rate { rate, region } => vec![(*rate, *region)],
-            Kind::Difference { terms } => terms
+            Kind::Difference { terms } | Kind::Ratio { terms } => terms
                 .iter()
                 .flat_map(|(rate, regions)| regions.iter().map(|region| (*rate, *region)))
                 .collect(),
-            Kind::Ratio { regions } => regions.iter().map(|r| (Rate::Selection, *r)).collect(),
             Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => Vec::new(),
         }
+    }
+
+    /// The cells that decide the value of a model: of several compared decisions between classes, those of
+    /// the most different one.
+    pub(crate) fn deciding_cells(&self, tallies: &Tallies, model: usize) -> Vec<(Rate, usize)> {
+        let terms = match &self.kind {
+            Kind::Difference { terms } | Kind::Ratio { terms } if tallies.classes.is_some() => {
+                terms
+            }
+            _ => return self.cells(),
+        };
+        let alone = |term: &Term| Self {
+            name: String::new(),
+            kind: match self.kind {
+                Kind::Ratio { .. } => Kind::Ratio {
+                    terms: vec![term.clone()],
+                },
+                _ => Kind::Difference {
+                    terms: vec![term.clone()],
+                },
+            },
+            left_out: Vec::new(),
+        };
+        let bad = |family: &Self| -> f64 {
+            let value = family.estimate(tallies, model);
+            match self.kind {
+                Kind::Ratio { .. } => value.map_or(f64::NEG_INFINITY, |ratio| -ratio),
+                _ => value.unwrap_or(f64::NEG_INFINITY),
+            }
+        };
+        let worst = terms.iter().map(alone).map(|family| (bad(&family), family));
+        // The first of equally different ones.
+        let worst = worst.reduce(|a, b| if b.0 > a.0 { b } else { a });
+        worst.map_or_else(Vec::new, |(_, family)| family.cells())
     }
 
     /// The measure, from its rates; `None` if one of them is undefined.
@@ -341,9 +463,17 @@ impl Family {
                 let differences: Option<Vec<f64>> = differences.collect();
                 differences.map(|all| all.into_iter().fold(0.0, f64::max))
             }
-            Kind::Ratio { regions } => {
-                let (high, low) = extremes(Rate::Selection, regions)?;
-                (high > 0.0).then(|| low / high)
+            Kind::Ratio { terms } => {
+                let mut smallest: Option<f64> = None;
+                for (of, regions) in terms {
+                    let (high, low) = extremes(*of, regions)?;
+                    // A decision that no group gets has no ratio.
+                    if high > 0.0 {
+                        let ratio = low / high;
+                        smallest = Some(smallest.map_or(ratio, |least| least.min(ratio)));
+                    }
+                }
+                smallest
             }
             Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => None,
         }
@@ -363,6 +493,10 @@ impl Family {
             let pairs = ordered_pairs(regions.len());
             pairs.map(|(a, b)| (regions[a], regions[b])).collect()
         };
+        let of_rate = |(rate, regions): &Term| {
+            let (rate, pairs) = (*rate, ordered(regions).into_iter());
+            pairs.map(move |(a, b)| (rate, a, b))
+        };
         match (&self.kind, at_most) {
             (Kind::Rate { rate, region }, at_most) => {
                 let cell = cell(*rate, *region);
@@ -372,10 +506,6 @@ impl Family {
                 }])
             }
             (Kind::Difference { terms }, true) => {
-                let of_rate = |(rate, regions): &(Rate, Vec<usize>)| {
-                    let (rate, pairs) = (*rate, ordered(regions).into_iter());
-                    pairs.map(move |(a, b)| (rate, a, b))
-                };
                 let all = terms.iter().flat_map(of_rate);
                 let contrast = |(rate, a, b)| Contrast::Difference {
                     a: cell(rate, a),
@@ -384,13 +514,13 @@ impl Family {
                 };
                 Some(all.map(contrast).collect())
             }
-            (Kind::Ratio { regions }, false) => {
-                let contrast = |(a, b)| Contrast::Ratio {
-                    a: cell(Rate::Selection, a),
-                    b: cell(Rate::Selection, b),
+            (Kind::Ratio { terms }, false) => {
+                let contrast = |(rate, a, b)| Contrast::Ratio {
+                    a: cell(rate, a),
+                    b: cell(rate, b),
                     limit,
                 };
-                Some(ordered(regions).into_iter().map(contrast).collect())
+                Some(terms.iter().flat_map(of_rate).map(contrast).collect())
             }
             (Kind::Mean { of, region }, at_most) => {
                 let mean = tallies.mean(model, of.quantity, *region);
@@ -436,9 +566,8 @@ impl Family {
                     let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
                     Some((p - q, (v + w).sqrt()))
                 }
-                Pair::Over(a, b) => {
-                    let (p, v) = of(Rate::Selection, a)?;
-                    let (q, w) = of(Rate::Selection, b)?;
+                Pair::Over(rate, a, b) => {
+                    let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
                     let error = (v / (p * p) + w / (q * q)).sqrt();
                     Some((libm::log(p) - libm::log(q), error))
                 }
@@ -466,8 +595,8 @@ impl Family {
             let contrast = || match pair {
                 Pair::One(of, region) => rate(of, region),
                 Pair::Minus(of, a, b) => Some(rate(of, a)? - rate(of, b)?),
-                Pair::Over(a, b) => {
-                    let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
+                Pair::Over(of, a, b) => {
+                    let (p, q) = (rate(of, a)?, rate(of, b)?);
                     (p > 0.0 && q > 0.0).then(|| libm::log(p / q))
                 }
                 // Predicted numbers are not redrawn.
@@ -491,7 +620,11 @@ impl Family {
                     pairs(regions, &|a, b| Pair::Minus(*rate, a, b));
                 }
             }
-            Kind::Ratio { regions } => pairs(regions, &|a, b| Pair::Over(a, b)),
+            Kind::Ratio { terms } => {
+                for (rate, regions) in terms {
+                    pairs(regions, &|a, b| Pair::Over(*rate, a, b));
+                }
+            }
             Kind::Rate { rate, region } => each(Pair::One(*rate, *region)),
             Kind::Mean { of, region } => each(Pair::Mean(of.quantity, *region)),
             Kind::MeanDifference { of, regions } => {
@@ -529,17 +662,19 @@ impl Family {
                 }
                 Some((low, high.min(1.0)))
             }
-            Kind::Ratio { regions } => {
-                let all: Option<Vec<Bounds>> = regions
-                    .iter()
-                    .map(|region| bounds(Rate::Selection, *region))
-                    .collect();
-                let all = all?;
+            Kind::Ratio { terms } => {
                 let (mut low, mut high) = (1.0_f64, 1.0_f64);
-                for (a, b) in ordered_pairs(all.len()) {
-                    let (from, to) = all[a].over(&all[b]);
-                    low = low.min(from);
-                    high = high.min(to);
+                for (rate, regions) in terms {
+                    let all: Option<Vec<Bounds>> = regions
+                        .iter()
+                        .map(|region| bounds(*rate, *region))
+                        .collect();
+                    let all = all?;
+                    for (a, b) in ordered_pairs(all.len()) {
+                        let (from, to) = all[a].over(&all[b]);
+                        low = low.min(from);
+                        high = high.min(to);
+                    }
                 }
                 Some((low, high))
             }
@@ -571,6 +706,22 @@ impl Family {
     }
 }
 
+/// The regions of the groups of an attribute that are large enough to be compared in a rate.
+fn large(attribute: &Attribute, regions: &Range<usize>, rate: Rate) -> Vec<usize> {
+    let small = attribute.small.with_label(rate.label());
+    let is_large = |region: &usize| !small.contains(&((region - regions.start) as u32));
+    regions.clone().filter(is_large).collect()
+}
+
+/// The regions that some term does not compare.
+fn left_out(kind: &Kind, regions: &Range<usize>) -> Vec<usize> {
+    let (Kind::Difference { terms } | Kind::Ratio { terms }) = kind else {
+        return Vec::new();
+    };
+    let is_left_out = |region: &usize| terms.iter().any(|(_, own)| !own.contains(region));
+    regions.clone().filter(is_left_out).collect()
+}
+
 /// The ends of the interval of a mean.
 fn mean_interval(
     tallies: &Tallies,
@@ -586,7 +737,7 @@ fn mean_interval(
 enum Pair {
     One(Rate, usize),
     Minus(Rate, usize, usize),
-    Over(usize, usize),
+    Over(Rate, usize, usize),
     Mean(Quantity, usize),
     MeanMinus(Quantity, usize, usize),
 }

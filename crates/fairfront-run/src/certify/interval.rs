@@ -1,7 +1,8 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
 use fairfront_core::{
-    Costs, Decided, MOST_REDRAWN, Measure, NumberChanges, Redrawn, Schema, Tallies, normal_quantile,
+    Costs, Decided, MOST_PAIRS, MOST_REDRAWN, Measure, NumberChanges, Redrawn, Schema, Tallies,
+    normal_quantile,
 };
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ const CHUNK: usize = 128;
 /// The same from [`FEWER_FROM`] rows on, where redraws take long.
 const FEW: usize = 32;
 const FEWER_FROM: u64 = 100_000;
+/// The largest number of sums per replicate; 16 replicates are in memory per thread.
+const MOST_SUMS: usize = 1 << 20;
 /// The seed of redraws. It is constant because the rows already depend on the run's seed.
 pub(crate) const SEED: u64 = 0;
 
@@ -80,6 +83,11 @@ pub(crate) enum Known<'a> {
     Changes(Option<&'a NumberChanges>),
 }
 
+/// Whether decisions of this many models can be redrawn. With many classes and groups, they have too many sums.
+pub(super) fn can_redraw(schema: &Schema, n_models: usize) -> bool {
+    Decided::sums_per_replicate(schema, n_models) <= MOST_SUMS
+}
+
 /// Redraws the rows of these decisions. `judged` lists the measures by which models are compared.
 /// Without decisions or replicates, bands are Bonferroni's. Changes of predicted numbers have intervals if
 /// differences between them are known; other changes need replicates. Returns `None` if the work was stopped
@@ -93,11 +101,19 @@ pub(crate) fn intervals(
     scope: Scope,
     (replicates, is_over): (usize, &dyn Fn() -> bool),
 ) -> Result<Option<Intervals>, Error> {
+    let replicates = match can_redraw(schema, tallies.n_models()) {
+        true => replicates,
+        false => 0,
+    };
     let mut families = Family::all(schema);
     if scope == Scope::Changes {
         families.retain(Family::is_overall);
     }
-    let mut found = Redraws::new(&families, tallies);
+    let mut found = Redraws::new(&families, tallies, replicates > 0);
+    found.by_class = schema
+        .target
+        .classes()
+        .is_none_or(|c| c.len() <= MOST_PAIRS);
     let compared = compared(&families, judged, schema);
     let decisions = match known {
         Known::Decisions(decisions) => decisions,
@@ -126,7 +142,11 @@ pub(crate) fn intervals(
         }
         done += n;
     }
-    Ok(Some(found.finish(scope, compared.is_some(), replicates)))
+    Ok(Some(found.finish(
+        scope,
+        compared.is_some() && replicates > 0,
+        replicates,
+    )))
 }
 
 /// A value by which models are compared; less is better.
@@ -159,6 +179,14 @@ fn compared(families: &[Family], judged: &[Measure], schema: &Schema) -> Option<
 /// Contrasts of a model in a family: estimates and the inverses of their standard errors.
 type Signed = Vec<Option<(f64, f64)>>;
 
+/// The contrasts of a model.
+fn signed(family: &Family, tallies: &Tallies, model: usize) -> Signed {
+    let all = family.signed(tallies, model).into_iter();
+    let inverse = |(value, error): (f64, f64)| (value, 1.0 / error);
+    all.map(|found| found.map(inverse).filter(|(_, e)| e.is_finite()))
+        .collect()
+}
+
 /// One replicate.
 struct Replicate {
     /// The largest deviation of each family, in standard errors; `None` if rows are missing.
@@ -186,19 +214,20 @@ struct Redraws<'a> {
     best: Vec<f64>,
     compared: f64,
     number_changes: Option<&'a NumberChanges>,
+    /// Whether measures of single classes have columns.
+    by_class: bool,
 }
 
 impl<'a> Redraws<'a> {
-    fn new(families: &'a [Family], tallies: &'a Tallies) -> Self {
+    fn new(families: &'a [Family], tallies: &'a Tallies, redraws: bool) -> Self {
         let n_models = tallies.n_models();
+        // Redraws are compared with the estimates; there may be many, so that only redraws keep them.
         let signed = |family: &Family| -> Vec<Signed> {
-            let of = |model: usize| {
-                let all = family.signed(tallies, model).into_iter();
-                let inverse = |(value, error): (f64, f64)| (value, 1.0 / error);
-                all.map(|found| found.map(inverse).filter(|(_, e)| e.is_finite()))
-                    .collect()
-            };
-            (0..n_models).map(of).collect()
+            let of = |model: usize| signed(family, tallies, model);
+            match redraws {
+                true => (0..n_models).map(of).collect(),
+                false => Vec::new(),
+            }
         };
         let values = |family: &Family| -> Vec<Option<f64>> {
             let of = |model: usize| family.estimate(tallies, model);
@@ -217,6 +246,7 @@ impl<'a> Redraws<'a> {
             best: vec![0.0; n_models],
             compared: 0.0,
             number_changes: None,
+            by_class: true,
             families,
             tallies,
             n_models,
@@ -358,7 +388,13 @@ impl<'a> Redraws<'a> {
         let mut columns: Vec<(String, Vec<Option<f64>>)> = Vec::new();
         let z = normal_quantile(0.5 + 0.5 * CONFIDENCE);
         for (at, family) in self.families.iter().enumerate() {
-            let contrasts = self.signed[at].iter().flatten().flatten().count();
+            let of_models: Vec<usize> = (0..self.n_models)
+                .map(|model| match self.signed[at].get(model) {
+                    Some(signed) => signed.iter().flatten().count(),
+                    None => signed(family, self.tallies, model).iter().flatten().count(),
+                })
+                .collect();
+            let contrasts = of_models.iter().sum();
             // If a group has no rows at all, no redraw was left out by chance. Rates of single
             // groups have their own intervals.
             if contrasts > 0 && family.is_overall() && replicates > 0 {
@@ -378,11 +414,10 @@ impl<'a> Redraws<'a> {
                 quantiles,
             };
             let simultaneous = band.reach(CONFIDENCE);
-            if scope == Scope::All {
+            let has_columns = self.by_class || !family.is_of_class();
+            if scope == Scope::All && has_columns {
                 let pointwise = |model: usize| match self.of_models[at].get(model) {
-                    Some(_) if replicates == 0 => {
-                        bonferroni(CONFIDENCE, self.signed[at][model].iter().flatten().count())
-                    }
+                    Some(_) if replicates == 0 => bonferroni(CONFIDENCE, of_models[model]),
                     Some(own) => {
                         let mut own: Vec<f64> = own.iter().map(|v| f64::from(*v)).collect();
                         own.sort_by(f64::total_cmp);
@@ -408,7 +443,7 @@ impl<'a> Redraws<'a> {
                 column("band_low", all.iter().map(|v| v.map(|v| v.0)).collect());
                 column("band_high", all.iter().map(|v| v.map(|v| v.1)).collect());
             }
-            if scope != Scope::Bands && family.is_overall() {
+            if scope != Scope::Bands && family.is_overall() && has_columns {
                 let changes = self.changes(at, z);
                 let mut column = |end: &str, values: Vec<Option<f64>>| {
                     columns.push((format!("{}.{end}", family.name), values));

@@ -8,7 +8,7 @@ use fairfront_data::setting::MERGE;
 use fairfront_model::{Checked, GroupSize, ModelCertificate, ModelId, Stated, TestKind, Verdict};
 use fairfront_pareto::{Values, nondominated};
 
-use super::bound::{Bound, bound, group_label, people, people_of};
+use super::bound::{Bound, bound, group_label, people, people_of, rate_of_class};
 use super::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Tested, Uncertified, Use,
     no_rows,
@@ -328,10 +328,11 @@ impl<'a> Plan<'a> {
         };
         let groups = bound
             .family
-            .cells()
+            .deciding_cells(tallies, model)
             .into_iter()
             .map(|(of, region)| GroupSize {
                 group: group_label(region, &schema),
+                measure: rate_of_class(of, &schema),
                 rows: tallies.cell(model, of, region).trials,
                 rate: rate(of, region),
             });
@@ -339,6 +340,7 @@ impl<'a> Plan<'a> {
             let mean = tallies.mean(model, of, region);
             GroupSize {
                 group: group_label(region, &schema),
+                measure: None,
                 rows: mean.rows,
                 rate: (mean.rows > 0.0).then(|| bound.family.measure_of(mean.value)),
             }

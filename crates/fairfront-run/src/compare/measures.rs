@@ -228,7 +228,7 @@ fn common_loss(runs: &[Named]) -> Result<String, Error> {
 
 /// The loss of a model: one minus the accuracy, or the error of predicted numbers.
 fn loss_of(named: &Named, performance: f64) -> f64 {
-    match named.run.info.meaning.target.is_binary() {
+    match named.run.info.meaning.target.decides() {
         true => 1.0 - performance,
         false => performance,
     }
@@ -316,7 +316,7 @@ fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure,
     ];
     let binary = runs
         .iter()
-        .all(|named| named.run.info.meaning.target.is_binary());
+        .all(|named| named.run.info.meaning.target.decides());
     let most = if binary { 1.0 } else { f64::INFINITY };
     let reference = bounds.map(|bound| if bound > 0.0 { bound.min(most) } else { 1.0 });
     let mut fronts: Vec<FrontShare> = Vec::with_capacity(runs.len());
@@ -388,6 +388,22 @@ fn error_of_no_model(named: &Named, split: Part) -> Option<f64> {
     let schema = named.run.encoding.schema();
     let attribute = schema.attributes.first()?;
     let values = &named.run.info.unmitigated.values;
+    if let Some(classes) = schema.target.classes() {
+        let names = &classes.names;
+        let of_class = |class: &String| -> Option<f64> {
+            let column = |decision| format!("{}.decisions[{class}>{decision}]", split.name());
+            let counts = names
+                .iter()
+                .map(|name| values.get(&column(name)).copied().flatten());
+            counts.sum()
+        };
+        let weights = names.iter().map(of_class).collect::<Option<Vec<f64>>>()?;
+        let (most, rows) = (
+            weights.iter().copied().fold(0.0, f64::max),
+            weights.iter().sum::<f64>(),
+        );
+        return (rows > 0.0).then(|| 1.0 - most / rows);
+    }
     let count = |kinds: [&str; 2]| -> Option<f64> {
         let mut sum = 0.0;
         for group in &attribute.groups {

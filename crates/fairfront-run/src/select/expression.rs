@@ -3,13 +3,13 @@
 //! ```text
 //! requirement = term ("<=" | ">=" | "<" | ">") number ["%"]
 //! weights     = term "=" number { "," term "=" number }
-//! term        = [split "."] ["objective."] name ["(" attribute ["=" group] | interval ")"]
+//! term        = [split "."] ["objective."] name ["[" class "]"] ["(" attribute ["=" group] | interval ")"]
 //!             | [split "."] ["objective."] "error_rate" "(" cost "=" number {"," cost "=" number} ")"
 //! cost        = "fp" | "fn"
 //! interval    = name ("<" | ">=") number | number "<=" name "<" number
 //! ```
 //!
-//! An interval is the name of a group of a binned column: `selection_rate(age<30)` is the same as
+//! A class is written in double quotes if it contains `]` or `"`. An interval is the name of a group of a binned column: `selection_rate(age<30)` is the same as
 //! `selection_rate(age="age<30")`.
 
 use std::fmt;
@@ -28,6 +28,8 @@ pub struct Term {
     /// The name before the parenthesis; for an error rate with costs, the whole name, as in
     /// columns.
     pub name: String,
+    /// The class, if the target has several and the term names one.
+    pub class: Option<String>,
     /// Columns of the attribute; empty if the term names no attribute.
     pub attribute: Vec<String>,
     /// The group, or its parts if the attribute is an intersection; empty if the term names no
@@ -42,6 +44,7 @@ impl Term {
             split: None,
             objective: false,
             name: name.into(),
+            class: None,
             attribute: Vec::new(),
             group: Vec::new(),
         }
@@ -57,9 +60,11 @@ impl Term {
 
     fn read(scanner: &mut Scanner) -> Result<Self, Error> {
         let before = scanner.clone();
-        let whole = scanner.name()?;
-        // A quoted string is a single name.
-        if whole.contains('(') {
+        let is_quoted = scanner.clone().take('"');
+        let whole = scanner.name_before(&['['])?;
+        // A quoted string is a single name, or a whole column name.
+        let has_class = whole.find('[').is_some_and(|at| at > 0) && whole.ends_with(']');
+        if whole.contains('(') || (is_quoted && has_class) {
             return Self::parse(&whole);
         }
         let mut name = whole.as_str();
@@ -76,13 +81,26 @@ impl Term {
             split,
             objective: of_objective.is_some(),
             name: of_objective.unwrap_or(name).to_owned(),
+            class: None,
             attribute: Vec::new(),
             group: Vec::new(),
         };
         if term.name.is_empty() {
             return Err(before.fail("expected a measure or an objective"));
         }
-        if term.name == "error_rate" && scanner.take('(') {
+        if scanner.take('[') {
+            let before = scanner.clone();
+            term.class = Some(
+                scanner
+                    .name_up_to(']')
+                    .map_err(|_| before.fail("expected a class"))?,
+            );
+            if !scanner.take(']') {
+                return Err(scanner
+                    .fail("expected ']'; put a class that contains ] or \" in double quotes"));
+            }
+        }
+        if term.name == "error_rate" && term.class.is_none() && scanner.take('(') {
             term.name = costs(scanner)?.name();
             return Ok(term);
         }
@@ -128,10 +146,11 @@ impl Term {
 
     /// The column name in a front without the split, such as `selection_rate(sex=F)`.
     pub fn canonical(&self) -> String {
-        match self.inside() {
-            Some(inside) => format!("{}({inside})", self.name),
-            None => self.name.clone(),
-        }
+        let class = self.class.as_ref();
+        let class = class.map_or_else(String::new, |class| format!("[{class}]"));
+        let inside = self.inside();
+        let inside = inside.map_or_else(String::new, |inside| format!("({inside})"));
+        format!("{}{class}{inside}", self.name)
     }
 
     /// The part of the column name in parentheses.
@@ -153,6 +172,14 @@ impl Term {
                 format!("{attribute}={}", parts.join(":"))
             }
         })
+    }
+}
+
+/// Writes a name in double quotes if it has special characters, or more of them than in other places.
+fn in_quotes_if(more: bool, name: &str) -> String {
+    match quote(name) {
+        bare if more && bare == name => format!("\"{}\"", name.replace('\\', r"\\")),
+        quoted => quoted,
     }
 }
 
@@ -248,7 +275,10 @@ impl fmt::Display for Term {
         // Only the name of an error rate contains parentheses, with its costs.
         match self.name.contains('(') {
             true => f.write_str(&name)?,
-            false => f.write_str(&quote(&name))?,
+            false => f.write_str(&in_quotes_if(name.contains('['), &name))?,
+        }
+        if let Some(class) = &self.class {
+            write!(f, "[{}]", in_quotes_if(class.contains(']'), class))?;
         }
         let list = |names: &[String]| -> String {
             let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
@@ -463,6 +493,42 @@ mod tests {
             assert_eq!((found.0.as_str(), found.1.as_str()), (canonical, shown));
             assert_eq!(Term::parse(shown).unwrap(), read);
         }
+        for (text, canonical, shown) in [
+            (
+                "recall[low](sex=F)",
+                "recall[low](sex=F)",
+                "recall[low](sex=F)",
+            ),
+            ("d[ low ]( sex )", "d[low](sex)", "d[low](sex)"),
+            (
+                r#"d["Assoc, voc"](sex)"#,
+                "d[Assoc, voc](sex)",
+                r#"d["Assoc, voc"](sex)"#,
+            ),
+            // Special characters are only needed in quotes if they end a class.
+            (
+                "d[Assoc, voc](sex)",
+                "d[Assoc, voc](sex)",
+                r#"d["Assoc, voc"](sex)"#,
+            ),
+            (
+                r#""d[Assoc, voc](sex)""#,
+                "d[Assoc, voc](sex)",
+                r#"d["Assoc, voc"](sex)"#,
+            ),
+            (r#""recall[low]""#, "recall[low]", "recall[low]"),
+            (r#"f1["a]"]"#, "f1[a]]", r#"f1["a]"]"#),
+            (r#""a[b""#, "a[b", r#""a[b""#),
+        ] {
+            let read = Term::parse(text).unwrap();
+            let found = (read.canonical(), read.to_string());
+            assert_eq!((found.0.as_str(), found.1.as_str()), (canonical, shown));
+            assert_eq!(Term::parse(shown).unwrap(), read);
+        }
+        assert_eq!(
+            Term::parse("recall[low]").unwrap().class,
+            Some("low".into())
+        );
         // A quoted name may be a whole column name.
         assert_eq!(
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
@@ -516,6 +582,9 @@ mod tests {
                 "r(age<30:F) > 1",
                 "character 3: a group of an intersection needs the columns",
             ),
+            ("r[a(b) > 1", "character 11: expected ']'"),
+            ("r[](b) > 1", "character 3: expected a class"),
+            ("r[a]b > 1", "character 5: expected <=, >=, < or >"),
             ("r(age<x) > 1", "character 7: \"x\" is not a number"),
             ("r(age>30) > 1", "character 7: expected '='"),
             (
@@ -542,13 +611,15 @@ mod tests {
         ]);
         let names = || prop::collection::vec(".*", 1..4);
         let inside = prop::option::of((names(), prop::option::of(names())));
-        (split, any::<bool>(), "[a-z_]{1,9}", inside).prop_map(
-            |(split, objective, name, inside)| {
+        let class = prop::option::of(".*");
+        (split, any::<bool>(), "[a-z_]{1,9}", class, inside).prop_map(
+            |(split, objective, name, class, inside)| {
                 let (attribute, group) = inside.unwrap_or_default();
                 Term {
                     split,
                     objective,
                     name,
+                    class,
                     attribute,
                     group: group.unwrap_or_default(),
                 }
@@ -570,7 +641,7 @@ mod tests {
         }
 
         #[test]
-        fn no_input_panics(text in ".*", like in r#"[a-z.(){}=<>:"\\,0-9 -]*"#) {
+        fn no_input_panics(text in ".*", like in r#"[a-z.()\[\]{}=<>:"\\,0-9 -]*"#) {
             for text in [text, like] {
                 let _ = (Term::parse(&text), Requirement::parse(&text), weights(&text));
             }

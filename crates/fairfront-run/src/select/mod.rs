@@ -245,7 +245,7 @@ impl FrontColumns {
         let measures = measures.filter(|name| !name.starts_with("objective.") && is_measure(name));
         let objectives = self.objectives.iter().map(String::as_str);
         let names: Vec<&str> = measures.chain(objectives).collect();
-        let kind = |name: &str| name.split('(').next().unwrap_or(name).to_owned();
+        let kind = |name: &str| meaning::kind(name).to_owned();
         let wanted = kind(&term.name);
         let same = names.iter().filter(|name| kind(name) == wanted);
         let mut same: Vec<&str> = same.copied().collect();

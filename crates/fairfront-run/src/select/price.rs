@@ -243,7 +243,7 @@ fn is_zero(text: &str) -> bool {
 pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
     let split = front.reporting();
     let meaning = &front.meaning;
-    let decides = meaning.target.is_binary();
+    let decides = meaning.target.decides();
     let performance = match decides {
         true => Quantity::accuracy(split),
         false => Quantity::error(meaning, split),

@@ -354,7 +354,7 @@ impl Search<'_> {
         }
         let by_mae = fitted.meaning.performance == "mae";
         let performances = split.measures.iter().filter_map(|m| match &m.numbers {
-            None => m.overall.accuracy(),
+            None => m.accuracy(),
             Some(numbers) if by_mae => numbers.mae(&numbers.overall),
             Some(numbers) => numbers.rmse(&numbers.overall),
         });
@@ -467,6 +467,9 @@ fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
                 let spread = (all.label_squared / n - (all.label / n) * (all.label / n)).max(0.0);
                 own.max(numbers.scale * spread.sqrt())
             });
+    }
+    if let Some(classes) = &measures.classes {
+        return classes.overall.least_error().unwrap_or(f64::NAN);
     }
     let rows = &measures.overall;
     let positive = rows.true_positives + rows.false_negatives;
