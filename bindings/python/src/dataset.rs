@@ -96,13 +96,7 @@ impl PyDataset {
 
     /// Rejects work that is only possible with a target that is binary or a number.
     pub(crate) fn reject_classes(&self, work: &str) -> PyResult<()> {
-        match self.classes() {
-            None => Ok(()),
-            Some((names, _)) => Err(PyValueError::new_err(format!(
-                "{work} cannot be used with more than two classes, but the target has {}",
-                names.len()
-            ))),
-        }
+        reject_classes(work, self.classes().map_or(0, |(names, _)| names.len()))
     }
 
     fn diagnostics(&self) -> &[Diagnostic] {
@@ -110,6 +104,16 @@ impl PyDataset {
             Rows::Table(prepared) => &prepared.diagnostics,
             Rows::Blocks { input, .. } => &input.facts.diagnostics,
         }
+    }
+}
+
+/// Rejects work that is impossible with this number of classes, if it is not 0.
+pub(crate) fn reject_classes(work: &str, n_classes: usize) -> PyResult<()> {
+    match n_classes {
+        0 => Ok(()),
+        n => Err(PyValueError::new_err(format!(
+            "{work} cannot be used with more than two classes, but the target has {n}"
+        ))),
     }
 }
 
