@@ -20,8 +20,8 @@ use std::ops::Range;
 use fairfront_core::{Classes, predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
-    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, Ordered, RowBatch, RowFacts,
-    Strings, Table, Wanted, WantedColumn, read_batches,
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, Ordered, RowBatch, Strings,
+    Table, Wanted, WantedColumn, read_batches,
 };
 use serde::Serialize;
 
@@ -543,11 +543,7 @@ impl<'a> Scorer<'a> {
         batch.table = self.encoding.complete(Cow::Owned(table))?.into_owned();
         let n = batch.table.n_rows();
         let rows: Vec<u32> = (0..n as u32).collect();
-        let facts = RowFacts {
-            labels: vec![-1.0; n],
-            groups: Vec::new(),
-            weights: vec![1.0; n],
-        };
+        let facts = score::unlabeled(&self.encoding, n);
         let (encoded, _) = match self.encoding.encode(&batch.table, &rows, &facts) {
             Err(DataError::Rows(_)) => return Err(self.too_large(&batch, 0..n)),
             encoded => encoded?,

@@ -246,7 +246,7 @@ fn classes(groups: &[(&str, &AuditedGroup)], found: &Audit, out: &mut String) {
         return;
     };
     let rate = match ordered {
-        true => "selection rate (decided for the class or a higher one)",
+        true => "selection rate (class or higher)",
         false => "selection rate",
     };
     let values: [(&str, fn(&AuditedClass) -> Option<f64>); 3] = [
