@@ -756,6 +756,29 @@ mod tests {
     }
 
     #[test]
+    fn every_measure_of_classes_has_a_meaning() {
+        for ordered in [false, true] {
+            let names = ["low", "Assoc, voc", ">50K (high)"].map(String::from);
+            let target = Target::Classes(fairfront_core::Classes {
+                names: names.to_vec(),
+                ordered,
+            });
+            let known = measures(&target);
+            let names = Measures::names(&Schema { target, ..schema() });
+            for name in &names {
+                assert!(known.get(kind(name)).is_some(), "{name}");
+            }
+            for (kind, meaning) in &known.0 {
+                let is_shown = |name: &String| super::kind(name) == kind;
+                assert!(names.iter().any(is_shown), "{kind}");
+                for rate in &meaning.compares {
+                    assert_eq!(known.get(rate).unwrap().unit, Share, "{rate}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn names_refer_to_one_measure() {
         let known = measures(&Target::Binary);
         let mut seen = std::collections::BTreeSet::new();
