@@ -37,6 +37,8 @@ pub(crate) fn plan_estimators<'py>(
         Ok(fairfront_run::plan_estimators(prepared, &request, &custom)?)
     })?;
     let plan = PyDict::new(py);
+    // The names of these classes.
+    plan.set_item("names", dataset.classes().map(|(names, _)| names))?;
     let rows = rows.into_iter().map(i64::from);
     plan.set_item("rows", PyArray1::from_iter(py, rows))?;
     plan.set_item("folds", PyArray1::from_vec(py, folds))?;
