@@ -133,7 +133,8 @@ pub(crate) fn check_rows(target: &str, classes: &Classes, rows: &[usize]) -> Res
     let mut problem = say![
         "each class of the target needs at least {LEAST_OF_CLASS} training rows, but some have fewer: {shown}";
         "merge them with other classes", with(MERGE);
-        "remove their rows"
+        "remove their rows";
+        "pass ", POSITIVE, " to predict one of the classes"
     ];
     let is_number = |name: &String| parse_number(name.as_bytes()).is_some();
     if classes.names.iter().all(is_number) {

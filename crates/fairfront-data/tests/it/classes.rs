@@ -248,7 +248,8 @@ fn too_many_and_rare_classes_are_errors() {
     assert_eq!(
         message(prepare(&rare, &open())),
         "t.csv, column \"y\": each class of the target needs at least 10 training rows, but some have fewer: \
-         \"rare\" (3); merge them with other classes with merge, or remove their rows"
+         \"rare\" (3); merge them with other classes with merge, remove their rows, or pass \
+         positive to predict one of the classes"
     );
     assert!(prepare(&rare, &open()).unwrap_err().needs_more_rows());
     // Only training rows count.
