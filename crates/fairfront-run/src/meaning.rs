@@ -756,6 +756,31 @@ mod tests {
     }
 
     #[test]
+    fn every_measure_of_classes_has_a_meaning() {
+        let classes = fairfront_core::Classes {
+            names: ["low", "mid", "high"].map(str::to_owned).into(),
+            ordered: true,
+        };
+        let target = Target::Classes(classes);
+        let known = measures(&target);
+        let names = Measures::names(&Schema { target, ..schema() });
+        for name in &names {
+            assert!(known.get(kind(name)).is_some(), "{name}");
+        }
+        // The TypeScript implementation reads the meaning from the cases.
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            cases["measures_of_classes"],
+            serde_json::to_value(&known).unwrap()
+        );
+        for (kind, _) in &known.0 {
+            let is_shown = |name: &String| super::kind(name) == kind;
+            assert!(names.iter().any(is_shown), "{kind}");
+        }
+    }
+
+    #[test]
     fn names_refer_to_one_measure() {
         let known = measures(&Target::Binary);
         let mut seen = std::collections::BTreeSet::new();
