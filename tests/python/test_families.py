@@ -194,7 +194,7 @@ def test_in_sample_scores_are_noticed(fairfront, rows, other_model, tmp_path):
     flags.remove("--quiet")
     done = fairfront.run("fit", path, *flags, "--out", tmp_path / "run")
     assert done.returncode == 0
-    assert "do not look like out-of-fold probabilities" in " ".join(done.stderr.decode().split())
+    assert "do not look like out-of-fold values" in " ".join(done.stderr.decode().split())
 
 
 def test_scores_are_marked_and_compared(fairfront, rows, other_model, tmp_path):

@@ -120,7 +120,11 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         ``n_models``, ``hypervolume``, ``seconds``) and ends the fit by returning a true value.
     pos_label : label, default=None
         The favorable class, for example ``"hired"``. Fairness measures treat this class as positive. By default,
-        ``classes_[1]``.
+        ``classes_[1]``. Only for two classes.
+    order : list of labels, default=None
+        More than two classes from the lowest to the highest, if their order has a meaning, such as
+        ``["low", "mid", "high"]``. Fairness measures then compare the shares of rows that are decided for a class or a
+        higher one.
 
     Attributes
     ----------
@@ -149,17 +153,19 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         The learners whose probabilities the models combine: ``predicts``, ``kind``, ``classes``, ``rows``, and the
         ``log_loss`` and ``auc`` of the out-of-fold probabilities. Empty for linear models.
     calibration_ : dict
-        The slope and the intercept that turn the score of the positive class into its log odds.
+        The slope and the intercept that turn the score of the positive class into its log odds. For more than two
+        classes, the slope multiplies all scores before the softmax.
     probability_threshold_ : float
-        The probability of the positive class at which decisions change; 0.5 without validation rows.
+        The probability of the positive class at which decisions change; 0.5 without validation rows. Defined only for
+        two classes.
     stop_reason_ : str
         Why the solver ended; ``"stopped"`` means that a time limit, a callback or Ctrl-C ended it early.
     waiting_ : str or None
         After ``partial_fit``, why the last batch did not update the front; ``None`` if it did.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The classes in sorted order.
-    pos_label_ : label
-        The favorable class.
+    pos_label_ : label or None
+        The favorable class; ``None`` for more than two classes.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of str
@@ -217,6 +223,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         n_jobs: int | None = None,
         progress: bool | Callback | None = None,
         pos_label: Any = None,
+        order: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(
             objectives,
@@ -251,6 +258,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         self.sensitive_estimator = sensitive_estimator
         self.prefit = prefit
         self.pos_label = pos_label
+        self.order = order
 
     @classmethod
     def _model_type(cls) -> type[FairClassifier]:
@@ -259,7 +267,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         return FairClassifier
 
     def _target(self) -> dict[str, Any]:
-        return {"pos_label": self.pos_label}
+        return {"pos_label": self.pos_label, "order": self.order}
 
     def _has_estimator(self) -> bool:
         """Whether the user's own estimator is used; rejects parameters that contradict it."""
@@ -297,8 +305,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         """Update the front with a batch of rows.
 
         The first batch fixes the columns and their scales. Later batches may add categories and groups. The estimator
-        and its pickles contain the rows that are kept (``window``, ``reservoir``). While the rows so far have only one
-        class or one group, the front cannot be computed, and ``waiting_`` gives the reason.
+        and its pickles contain the rows that are kept (``window``, ``reservoir``). While the rows so far lack a class
+        or have only one group, the front cannot be computed, and ``waiting_`` gives the reason.
 
         Parameters
         ----------
@@ -306,8 +314,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
             The rows of the batch, of shape (n_samples, n_features).
         y : array-like of shape (n_samples,)
             The classes of the rows.
-        classes : array-like of shape (2,), default=None
-            Both classes. The first call needs them if its rows have only one class.
+        classes : array-like of shape (n_classes,), default=None
+            All classes. The first call needs them if its rows do not have all of them.
         sensitive_features : list, array, Series, DataFrame or dict, default=None
             The groups of the rows, with the same attributes in every call.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -340,7 +348,6 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         if hasattr(self.estimator, "__sklearn_tags__"):
             tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         return tags

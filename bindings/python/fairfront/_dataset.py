@@ -63,14 +63,24 @@ class Given:
 
     parts: dict[str, Any]
     features: _columns.Features
-    #: The array of the classes and the favorable one; ``None`` if the target is a number.
-    classes: Any
-    positive: Any
+    #: The classes; ``None`` if the target is a number.
+    target: _labels.Coded | None
     n_attributes: int
+
+    @property
+    def classes(self) -> Any:
+        """The array of the classes; ``None`` if the target is a number."""
+        return None if self.target is None else self.target.classes
+
+    @property
+    def positive(self) -> Any:
+        """The favorable class; ``None`` unless there are two classes."""
+        return None if self.target is None else self.target.positive
 
     def looks(self) -> Looks:
         """The classes and columns of these rows."""
-        return Looks(self.classes, self.positive, self.features.n_features, self.features.names_in)
+        names = None if self.target is None or len(self.target.classes) == 2 else tuple(self.target.names)
+        return Looks(self.classes, self.positive, self.features.n_features, self.features.names_in, class_names=names)
 
 
 def assemble(
@@ -84,6 +94,7 @@ def assemble(
     objectives: Sequence[Any],
     numeric: bool = False,
     pos_label: Any = None,
+    order: Any = None,
     is_batch: bool = False,
     classes: tuple[npt.NDArray[Any], Any] | None = None,
     looks: Looks | None = None,
@@ -104,6 +115,8 @@ def assemble(
         Whether y is a number.
     pos_label : label, default=None
         The favorable class.
+    order : list of labels, default=None
+        More than two classes from the lowest to the highest, if their order has a meaning.
     is_batch : bool, default=False
         Whether the rows are a batch of a stream, which may have only one group.
     classes : tuple of array and label, default=None
@@ -141,24 +154,29 @@ def assemble(
         roles.append((groups_column, feature.name))
     # Batches of a stream may have different types; their target has one name.
     target_name = free_name("y" if is_batch else _target_name(y), "target", taken)
-    found: Any = None
-    positive = favorable = None
+    coded: _labels.Coded | None = None
     target: tuple[Any, ...]
     if numeric:
         target = target_name, _labels.numbers(y, weights, who, features.n_rows, is_batch)
     else:
-        found, positive, codes, categories = _labels.coded(y, weights, who, features.n_rows, pos_label, classes)
-        target, favorable = (target_name, codes, categories), categories[1]
+        coded = _labels.coded(y, weights, who, features.n_rows, pos_label, order, classes)
+        target = target_name, coded.codes, coded.names
+        if not is_batch:
+            _labels.warn_about_few(coded, weights, who, stacklevel=5)
+    is_binary = coded is not None and len(coded.classes) == 2
     parts = {
         "source": "X",
         "features": features.columns,
         "target": target,
-        "positive": favorable,
+        "numeric": numeric,
+        "positive": coded.names[1] if coded is not None and is_binary else None,
+        "classes": [] if coded is None or is_binary else coded.names,
+        "order": [] if coded is None else coded.order,
         "sensitive": roles,
         "weight": None if weights is None else (free_name("sample_weight", "weight", taken), weights),
         "objectives": [objective for objective in objectives if isinstance(objective, str)],
     }
-    return Given(parts, features, found, positive, len(groups))
+    return Given(parts, features, coded, len(groups))
 
 
 def free_name(name: str, role: str, taken: set[str]) -> str:
@@ -215,6 +233,7 @@ def read(
     *,
     numeric: bool = False,
     pos_label: Any = None,
+    order: Any = None,
 ) -> _Inner:
     """Read rows from files, with roles given by column names."""
     if not isinstance(y, str):
@@ -223,16 +242,33 @@ def read(
     for name in [*names, *([] if sample_weight is None else [sample_weight])]:
         if not isinstance(name, str):
             raise TypeError("X is a path, but sensitive_features or sample_weight is not; pass column names")
+    files, settings = _columns.paths(X), policy.settings()
+    ordered = [] if order is None else [_columns.group(label) for label in _labels.labels_of_order(order)]
     found = spellings(pos_label)
     for last, positive in enumerate(found, start=1):
+        rest = (ordered, positive, names, sample_weight, settings, n_threads)
         try:
-            files, settings = _columns.paths(X), policy.settings()
-            return _Inner.read(files, y, numeric, positive, names, sample_weight, settings, n_threads)
+            dataset = _Inner.read(files, y, numeric, False, *rest)
+            if numeric or not dataset.is_number:
+                return dataset
+            return _as_classes(files, y, rest) or dataset
         except ValueError:
             # Booleans have two spellings.
             if last == len(found):
                 raise
     raise AssertionError("a file is read or rejected")
+
+
+def _as_classes(files: list[str], y: str, rest: tuple[Any, ...]) -> _Inner | None:
+    """The data set with a column of numbers as classes; ``None`` if these are too many or not whole."""
+    try:
+        dataset = _Inner.read(files, y, False, True, *rest)
+    except ValueError as error:
+        if f"at most {_labels.MOST_CLASSES} classes" in str(error):
+            return None
+        raise
+    names = dataset.target_values
+    return dataset if all(float(name).is_integer() for name in names) else None
 
 
 def is_block_file(X: Any) -> bool:
@@ -338,6 +374,12 @@ class Dataset:
         check_numeric(numeric, pos_label)
         target = {"numeric": bool(numeric), "pos_label": pos_label}
         self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, target, policy, n_jobs)
+        if self._inner.classes is not None:
+            n_classes = len(self._inner.classes[0])
+            raise ValueError(
+                f"y has {n_classes} classes, but problems have two classes or numbers; pass two classes, such as y =="
+                " label"
+            )
         if self._inner.is_number and not numeric:
             # In files, the type of the column decides.
             raise ValueError(f"y: the column {y!r} is a number; pass numeric=True to predict it, or pos_label")

@@ -118,25 +118,27 @@ class Brought:
         n_features = getattr(estimator, "n_features_in_", shape[1] if len(shape) > 1 else 1)
         names = getattr(estimator, "feature_names_in_", None)
         looks = given.classes, given.positive, int(n_features), names
-        return EstimatorLooks(*looks, scorers=tuple(self.scorers), columns=tuple(self.names))
+        known = given.looks().class_names
+        scorers, columns = tuple(self.scorers), tuple(self.names)
+        return EstimatorLooks(*looks, class_names=known, scorers=scorers, columns=columns)
 
 
 class Names:
     """Names of columns with probabilities that no other column of the table has."""
 
-    def __init__(self, parts: dict[str, Any]) -> None:
-        self.target, _, self.values = parts["target"]
-        self.is_first_positive = self.values[0] == parts["positive"]
+    def __init__(self, parts: dict[str, Any], values: Sequence[str]) -> None:
+        self.target = parts["target"][0]
+        self.values = values
         columns = [parts["target"], *(column for column, _ in parts["sensitive"]), parts["weight"]]
         self._taken = {column[0] for column in columns if column is not None}
 
-    def label(self, positive: bool) -> str:
+    def label(self, at: int) -> str:
         """A label as in ``y=1``."""
-        return f"{self.target}={self.values[int(positive != self.is_first_positive)]}"
+        return f"{self.target}={self.values[at]}"
 
-    def of(self, event: str, positive: bool | None) -> str:
+    def of(self, event: str, at: int | None) -> str:
         """The name of the column with the probability of an event, among the rows with a label."""
-        given = "" if positive is None else f" | {self.label(positive)}"
+        given = "" if at is None else f" | {self.label(at)}"
         return free_name(f"P({event}{given})", "estimator", self._taken)
 
 
@@ -153,7 +155,7 @@ def bring(X: Any, given: Given, plan: dict[str, Any], own: Own, seed: int, n_job
     given : Given
         The checked target, groups and weights.
     plan : dict
-        The training rows, with their folds and classes.
+        The training rows, with their folds and labels, and the names of more than two classes.
     own : Own
         The estimators.
     seed : int
@@ -161,23 +163,33 @@ def bring(X: Any, given: Given, plan: dict[str, Any], own: Own, seed: int, n_job
     n_jobs : int or None
         The number of processes.
     """
-    names = Names(given.parts)
-    at = int(given.positive == given.classes[1])
-    labels = given.classes[np.where(plan["labels"], at, 1 - at)]
-    classes = [given.classes[1 - at], given.classes[at]]
+    names_of_classes = plan["names"]
+    if names_of_classes is None:
+        names = Names(given.parts, given.parts["target"][2])
+        at = int(given.positive == given.classes[1])
+        classes = given.classes[[1 - at, at]]
+    else:
+        names = Names(given.parts, names_of_classes)
+        classes = given.classes[[given.parts["target"][2].index(name) for name in names_of_classes]]
+    labels = classes[np.asarray(plan["labels"], dtype=np.int64)]
+    classes = list(classes)
     weight = given.parts["weight"]
     weights = np.ones(rows_of(X)) if weight is None else weight[1]
     common = {"rows": plan["rows"], "folds": plan["folds"], "weights": weights[plan["rows"]]}
+    events = [1] if names_of_classes is None else range(len(classes))
+    about_labels = names.label(1) if names_of_classes is None else names.target
     jobs: list[Job | Scorer] = [
         _prefit_outcome(own.estimator, classes)
         if own.prefit
-        else Job("estimator", own.estimator, names.label(True), labels, np.full(len(labels), True), classes, **common)
+        else Job("estimator", own.estimator, about_labels, labels, np.full(len(labels), True), classes, **common)
     ]
-    columns, groups = [names.of(names.label(True), None)], []
+    columns, groups = [names.of(names.label(at), None) for at in events], []
+    outcome = columns[0] if names_of_classes is None else ", ".join(map(_quoted, columns))
     for group in plan["groups"]:
-        attribute, positive = group["attribute"], group["positive"]
+        attribute, positive, of_class = group["attribute"], group["positive"], group["class"]
+        among = of_class if positive is None else int(positive)
         known = [OTHERS if name is None else name for name in group["classes"]]
-        about = attribute if positive is None else f"{attribute} given {names.label(positive)}"
+        about = attribute if among is None else f"{attribute} given {names.label(among)}"
         sensitive = own.sensitive_estimator
         if own.prefit and sensitive is not None and is_fitted(sensitive):
             _check_single(plan["groups"], sensitive)
@@ -188,13 +200,19 @@ def bring(X: Any, given: Given, plan: dict[str, Any], own: Own, seed: int, n_job
             codes = group["labels"]
             jobs.append(Job(role, inner, about, codes, codes >= 0, range(len(known)), known=known, **common))
         shown = known[1:] if len(known) == 2 else known
-        columns += (of_group := [names.of(f"{attribute}={name}", positive) for name in shown])
-        groups.append({"attribute": attribute, "positive": positive, "columns": of_group})
+        columns += (of_group := [names.of(f"{attribute}={name}", among) for name in shown])
+        groups.append({"attribute": attribute, "positive": positive, "class": of_class, "columns": of_group})
     fitted, messages = cross_fit(X, [job for job in jobs if isinstance(job, Job)], seed, n_jobs)
     values, scorers = _columns_of(X, jobs, fitted, plan["rows"])
     _check_constant(columns, scorers, values[plan["rows"]])
-    roles = json.dumps({"outcome": columns[0], "groups": groups, "estimator": True})
+    roles = json.dumps({"outcome": outcome, "groups": groups, "estimator": True})
     return Brought(_features(columns, values), columns, scorers, roles, messages)
+
+
+def _quoted(name: str) -> str:
+    """A name as in lists of the command."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _columns_of(
@@ -248,7 +266,7 @@ def _prefit_groups(estimator: Any, known: list[str], attribute: str) -> Scorer:
 
 def _check_single(groups: list[dict[str, Any]], estimator: Any) -> None:
     """Reject a fitted estimator of groups if several, or groups among rows of one label, have to be predicted."""
-    if len(groups) == 1 and groups[0]["positive"] is None:
+    if len(groups) == 1 and groups[0]["positive"] is None and groups[0]["class"] is None:
         return
     raise ValueError(
         f"sensitive_estimator: this {type(estimator).__name__} is fitted, but the objectives need the groups of several"

@@ -39,6 +39,8 @@ class Dataset:
         files: Sequence[str],
         target: str,
         numeric: bool,
+        classes: bool,
+        order: Sequence[str],
         positive: str | None,
         sensitive: Sequence[str],
         weight: str | None,
@@ -59,6 +61,8 @@ class Dataset:
     def attributes(self) -> list[tuple[str, list[str]]]: ...
     @property
     def is_number(self) -> bool: ...
+    @property
+    def classes(self) -> tuple[list[str], bool] | None: ...
     @property
     def target_name(self) -> str | None: ...
     @property
@@ -130,6 +134,8 @@ class Run:
     def calibration(self, model_id: int | None) -> tuple[float, float]: ...
     @property
     def is_number(self) -> bool: ...
+    @property
+    def classes(self) -> tuple[list[str], bool] | None: ...
     @property
     def target_name(self) -> str | None: ...
     @property

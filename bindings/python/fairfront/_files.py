@@ -52,7 +52,8 @@ def save(front: FrontEstimator[Any], folder: str | os.PathLike[str], *, force: b
         "version": 1,
         "params": params,
         "classes": None if looks.classes is None else classes,
-        "positive": None if looks.classes is None else int(looks.positive == looks.classes[1]),
+        "positive": None if looks.positive is None else int(looks.positive == looks.classes[1]),
+        "class_names": looks.class_names,
         "n_features": looks.n_features,
         "feature_names": None if looks.names is None else list(looks.names),
         "by_name": looks.by_name,
@@ -67,16 +68,19 @@ def load(kind: type[Front], folder: str | os.PathLike[str]) -> Front:
     # The parameters of another kind of estimator may not fit.
     kind()._check_target(run)
     if run.estimator is None:
+        # Looks of more than two classes are those of the run.
         front, classes = kind(), None if run.is_number else np.asarray([False, True])
         looks = Looks.of_run(run, classes, None if classes is None else classes[1])
     else:
         said = _checked(json.loads(run.estimator), os.path.join(folder, ESTIMATOR))
         front, names = kind(**said["params"]), said["feature_names"]
         classes = None if said["classes"] is None else np.asarray(said["classes"])
-        positive = None if classes is None else classes[said["positive"]]
+        positive = None if classes is None or said["positive"] is None else classes[said["positive"]]
+        class_names = said.get("class_names")
+        class_names = None if class_names is None else tuple(class_names)
         names = None if names is None else np.asarray(names, dtype=object)
         kind_of_looks = EstimatorLooks if said.get("needs_estimators") else Looks
-        looks = kind_of_looks(classes, positive, said["n_features"], names, said["by_name"])
+        looks = kind_of_looks(classes, positive, said["n_features"], names, said["by_name"], class_names)
     try:
         front._take(run, looks, said=run.messages)
     except ValueError:

@@ -48,6 +48,7 @@ _ROWS = (
     "min_group",
     "pool_groups",
     "pos_label",
+    "order",
     "estimator",
     "sensitive_estimator",
 )
@@ -136,7 +137,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
             ``sample_weight`` name columns of the file. The path of a block file (:func:`fairfront.pack`), whose rows
             need not fit in memory, needs no other arguments.
         y : array-like of shape (n_samples,), or str, default=None
-            The target of the rows: two classes for a classifier, and numbers for a regressor. ``None`` is an error,
+            The target of the rows: classes for a classifier, and numbers for a regressor. ``None`` is an error,
             except for a block file.
         sensitive_features : list, array, Series, DataFrame or dict, default=None
             The groups of the rows, for one or several attributes, which keep their names. Without sensitive features,
@@ -613,7 +614,8 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         Parameters
         ----------
         folder : str or path-like
-            The path of the folder. A run of the command has no Python classes: ``True`` is its positive value.
+            The path of the folder. A run of the command has no Python classes: ``True`` is its positive value,
+            and more than two classes are strings.
 
         Returns
         -------

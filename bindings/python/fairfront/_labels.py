@@ -1,15 +1,21 @@
-"""The target: two classes, one of which is favorable, or a number."""
+"""The target: classes, one of which is favorable if there are two, or a number."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fairfront._base import DataConversionWarning, FairFrontWarning
-from fairfront._columns import is_missing, text
+from fairfront._columns import group, is_missing, text
+
+#: The largest number of classes.
+MOST_CLASSES = 100
+#: Classes with fewer rows cause a warning; the command rejects them.
+FEW_ROWS = 10
 
 
 def values(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
@@ -134,30 +140,50 @@ def _classes_advice(estimator: str) -> str:
     return f"use {other}" if other != estimator else "to predict classes, remove numeric"
 
 
+@dataclass(frozen=True)
+class Coded:
+    """The classes of the rows, in the form that the extension expects."""
+
+    #: The classes in sorted order, and the favorable one; ``None`` for more than two classes.
+    classes: npt.NDArray[Any]
+    positive: Any
+    #: The position in ``names`` of the class of each row.
+    codes: npt.NDArray[np.int64]
+    #: The classes as strings, all different. The favorable one is the last.
+    names: list[str]
+    #: For more than two classes, the strings from the lowest to the highest class, if they are ordered.
+    order: list[str]
+
+
 def coded(
     y: Any,
     weights: npt.NDArray[np.float64] | None,
     estimator: str,
     n_rows: int,
     pos_label: Any,
+    order: Any,
     known: tuple[npt.NDArray[Any], Any] | None,
-) -> tuple[npt.NDArray[Any], Any, npt.NDArray[np.int64], list[str]]:
-    """The classes, the favorable one, the code of each row and the classes as strings, the favorable one last."""
+) -> Coded:
+    """The classes of the rows; ``known`` are those of a stream, with the favorable one."""
     target = labels(y, n_rows, estimator)
     if known is None:
         found = classes(target if weights is None else target[weights > 0], estimator)
         favorable = positive(found, pos_label)
     else:
         found, favorable = known
-    negative = found[0] if favorable == found[1] else found[1]
+    ordered = ranks(found, order)
     if weights is not None and known is None:
         # Rows of weight 0 may have other labels.
-        target = np.where(weights > 0, target, negative)
-    return found, favorable, codes(target, negative, favorable), list(texts(negative, favorable))
+        target = np.where(weights > 0, target, found[0])
+    if len(found) > 2:
+        names = distinct(found)
+        return Coded(found, None, codes(target, list(found)), names, [names[i] for i in ordered])
+    negative = found[0] if favorable == found[1] else found[1]
+    return Coded(found, favorable, codes(target, [negative, favorable]), list(texts(negative, favorable)), [])
 
 
 def classes(y: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
-    """The two classes in sorted order."""
+    """The classes in sorted order."""
     try:
         found = np.unique(y)
     except TypeError as error:
@@ -166,12 +192,11 @@ def classes(y: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
 
 
 def check_classes(found: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
-    """Reject any other number of classes than two."""
-    if len(found) > 2:
+    """Reject fewer than two classes, and too many."""
+    if len(found) > MOST_CLASSES:
         advice = f" If y is a number, {_numbers_advice(estimator)}." if found.dtype.kind in "iuf" else ""
         raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: y has "
-            f"{len(found)} classes.{advice}"
+            f"y has {len(found)} classes, but models can predict at most {MOST_CLASSES}; merge classes.{advice}"
         )
     if len(found) < 2:
         raise ValueError(
@@ -184,7 +209,14 @@ def check_classes(found: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
 
 
 def positive(found: npt.NDArray[Any], pos_label: Any) -> Any:
-    """The favorable class: ``pos_label``, or the last class in sorted order."""
+    """The favorable class: ``pos_label``, or the last class in sorted order; ``None`` for more than two classes."""
+    if len(found) > 2:
+        if pos_label is not None:
+            raise ValueError(
+                f"pos_label={pos_label!r}: y has {len(found)} classes, but only one of two classes can be favorable;"
+                " remove pos_label, or pass y with two classes"
+            )
+        return None
     if pos_label is None:
         return found[1]
     for label in found:
@@ -193,19 +225,70 @@ def positive(found: npt.NDArray[Any], pos_label: Any) -> Any:
     raise ValueError(f"pos_label={pos_label!r} is not a valid label: y has {list(found)}; choose one of these")
 
 
-def codes(y: npt.NDArray[Any], negative: Any, positive: Any) -> npt.NDArray[np.int64]:
-    """0 for the negative class and 1 for the positive one."""
-    is_positive: npt.NDArray[np.bool_] = np.asarray(y == positive)
-    other = ~(is_positive | (y == negative))
-    if other.any():
-        row = int(np.argmax(other))
-        raise ValueError(
-            f"y has the label {y[row]!r} in row {row}, which is not one of the classes {[negative, positive]}"
-        )
-    return is_positive.astype(np.int64)
+def ranks(found: npt.NDArray[Any], order: Any) -> list[int]:
+    """The positions of ordered classes from the lowest to the highest; empty without an order."""
+    if order is None:
+        return []
+    wanted = labels_of_order(order)
+    known = found.tolist()
+    for i, label in enumerate(wanted):
+        if label not in known:
+            raise ValueError(f"order: no row has the class {label!r}; choose from the classes of y, {known}")
+        if label in wanted[:i]:
+            raise ValueError(f"order lists the class {label!r} twice; remove one of them")
+    missing = [label for label in known if label not in wanted]
+    if missing:
+        raise ValueError(f"order does not list these classes of y: {missing}; add them in their place")
+    if len(known) < 3:
+        raise ValueError("order is set, but y has only two classes; remove order, or choose one class with pos_label")
+    return [known.index(label) for label in wanted]
+
+
+def labels_of_order(order: Any) -> list[Any]:
+    """The parameter ``order`` as a list of labels."""
+    if isinstance(order, (str, bytes)) or not np.iterable(order):
+        raise TypeError(f"order={order!r}: expected a list of classes from the lowest to the highest")
+    return [label.item() if isinstance(label, np.generic) else label for label in order]
+
+
+def codes(y: npt.NDArray[Any], known: list[Any]) -> npt.NDArray[np.int64]:
+    """The position of each label among the classes."""
+    found = np.full(len(y), -1, dtype=np.int64)
+    for position, label in enumerate(known):
+        found[np.asarray(y == label)] = position
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        raise ValueError(f"y has the label {y[row]!r} in row {row}, which is not one of the classes {known}")
+    return found
 
 
 def texts(negative: Any, positive: Any) -> tuple[str, str]:
     """The classes as two different strings, also for 1 and "1"."""
     pair = text(negative), text(positive)
     return pair if pair[0] != pair[1] else (repr(negative), repr(positive))
+
+
+def distinct(found: npt.NDArray[Any]) -> list[str]:
+    """More than two classes as different strings, also for the strings "1" and "1.0", which are the same number."""
+    names = [group(label) for label in found]
+    values = {float(name) if _is_number(name) else name for name in names}
+    return names if len(values) == len(names) else [repr(label) for label in found.tolist()]
+
+
+def warn_about_few(
+    target: Coded, weights: npt.NDArray[np.float64] | None, estimator: str, stacklevel: int
+) -> None:
+    """Warn about classes with few rows, if there are more than two classes."""
+    if len(target.classes) == 2:
+        return
+    counts = np.bincount(target.codes if weights is None else target.codes[weights > 0], minlength=len(target.names))
+    few = [f"{target.names[i]!r} ({counts[i]})" for i in np.flatnonzero(counts < FEW_ROWS)]
+    if few:
+        shown = ", ".join(few[:6]) + (", …" if len(few) > 6 else "")
+        advice = f"; if y is a number, {_numbers_advice(estimator)}" if target.classes.dtype.kind in "iuf" else ""
+        warnings.warn(
+            f"some classes of y have fewer than {FEW_ROWS} rows: {shown}; models learn little about them, so merge them"
+            f" with other classes, or remove their rows{advice}",
+            FairFrontWarning,
+            stacklevel=stacklevel,
+        )

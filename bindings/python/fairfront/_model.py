@@ -7,6 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from fairfront._base import BaseEstimator, ClassifierMixin, RegressorMixin
 from fairfront._classifier import FairFrontClassifier
 from fairfront._front_estimator import FrontEstimator
@@ -16,6 +19,9 @@ from fairfront._regressor import FairFrontRegressor
 
 class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
     """One model of a front, and the rule that chose it; the common part of both kinds of models."""
+
+    coefficients_: dict[str, Any]
+    intercept_: Any
 
     def __init__(
         self,
@@ -51,7 +57,7 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
             The training rows, of shape (n_samples, n_features). If X is the path of a CSV or Parquet file, or a list of
             paths, ``y``, ``sensitive_features`` and ``sample_weight`` name columns of the file.
         y : array-like of shape (n_samples,), or str, default=None
-            The target of the rows: two classes for a classifier, and numbers for a regressor. ``None`` is an error.
+            The target of the rows: classes for a classifier, and numbers for a regressor. ``None`` is an error.
         sensitive_features : list, array, Series, DataFrame or dict, default=None
             The groups of the rows, for one or several attributes, which keep their names.
         sample_weight : array-like of shape (n_samples,), or str, default=None
@@ -127,13 +133,25 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
         self.reason_ = str(selection["reason"])
         self.certificate_ = selection["certificate"]
         self.values_ = {name: float(values[self.model_id_ - 1]) for name, values in front._run.columns().items()}
-        *coefficients, intercept = front._run.parameters()[self.model_id_ - 1].tolist()
-        # Models of numbers predict standard deviations from the mean.
-        mean, deviation = front._run.unit or (0.0, 1.0)
-        coefficients = [deviation * coefficient for coefficient in coefficients]
-        self.coefficients_ = dict(zip(front._run.features, coefficients, strict=True))
-        self.intercept_ = mean + deviation * float(intercept)
         self._become(front._looks)
+        self._take_parameters(front._run.parameters()[self.model_id_ - 1])
+
+    def _take_parameters(self, parameters: npt.NDArray[np.float64]) -> None:
+        """Store the coefficients and the intercept, or an array of them with one value per class."""
+        features, at = self._run.features, self._class_positions()
+        if at is not None:
+            # Coefficients class by class, then intercepts.
+            n_classes, n_features = len(at), len(features)
+            by_class = parameters[:-n_classes].reshape(n_classes, n_features)[at]
+            self.coefficients_ = dict(zip(features, by_class.T.copy(), strict=True))
+            self.intercept_ = parameters[-n_classes:][at]
+            return
+        *coefficients, intercept = parameters.tolist()
+        # Models of numbers predict standard deviations from the mean.
+        mean, deviation = self._run.unit or (0.0, 1.0)
+        coefficients = [deviation * coefficient for coefficient in coefficients]
+        self.coefficients_ = dict(zip(features, coefficients, strict=True))
+        self.intercept_ = mean + deviation * float(intercept)
 
     def _jobs(self) -> int | None:
         return None if self.front is None else self.front.n_jobs
@@ -269,17 +287,19 @@ class FairClassifier(ClassifierMixin, Decides, FrontModel):  # type: ignore[misc
     values_ : dict
         The objectives and measures of the model, by the names of the columns of ``FairFrontClassifier.front_``.
     coefficients_ : dict
-        The coefficient of each encoded feature.
-    intercept_ : float
-        The intercept, which is added to every score.
+        The coefficient of each encoded feature. For more than two classes, an array in the order of ``classes_``.
+    intercept_ : float or ndarray of shape (n_classes,)
+        The intercept, which is added to every score; for more than two classes, one per class.
     calibration_ : dict
-        The slope and the intercept that turn the score of the positive class into its log odds.
+        The slope and the intercept that turn the score of the positive class into its log odds. For more than two
+        classes, the slope multiplies all scores before the softmax.
     probability_threshold_ : float
-        The probability of the positive class at which decisions change; 0.5 without validation rows.
-    classes_ : ndarray of shape (2,)
+        The probability of the positive class at which decisions change; 0.5 without validation rows. Defined only for
+        two classes.
+    classes_ : ndarray of shape (n_classes,)
         The classes in sorted order.
-    pos_label_ : label
-        The favorable class.
+    pos_label_ : label or None
+        The favorable class; ``None`` for more than two classes.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of str
@@ -301,11 +321,6 @@ class FairClassifier(ClassifierMixin, Decides, FrontModel):  # type: ignore[misc
     @classmethod
     def _front_type(cls) -> type[FairFrontClassifier]:
         return FairFrontClassifier
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 class FairRegressor(RegressorMixin, PredictsNumbers, FrontModel):  # type: ignore[misc]

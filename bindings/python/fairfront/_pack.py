@@ -10,6 +10,7 @@ from typing import Any
 from fairfront import _columns
 from fairfront._dataset import Policy, check_numeric, column_roles, spellings
 from fairfront._fairfront import Packer, pack_files
+from fairfront._labels import labels_of_order
 from fairfront._progress import seed, threads
 
 
@@ -22,6 +23,7 @@ def pack(
     sample_weight: str | None = None,
     numeric: bool = False,
     pos_label: Any = None,
+    order: Iterable[Any] | None = None,
     validation_fraction: float = 0.0,
     holdout_fraction: float = 0.0,
     missing: str = "keep",
@@ -55,7 +57,9 @@ def pack(
     numeric : bool, default=False
         Whether the target is a number, for :class:`fairfront.FairFrontRegressor`.
     pos_label : label, default=None
-        The favorable class. By default, the last one in sorted order.
+        The favorable class of two. By default, the last one in sorted order.
+    order : list of labels, default=None
+        More than two classes from the lowest to the highest, if their order has a meaning.
     validation_fraction : float, default=0.0
         The share of the rows, drawn with ``random_state``, that do not train models but help to choose them.
     holdout_fraction : float, default=0.0
@@ -120,6 +124,7 @@ def pack(
     roles = {
         "target": target,
         "numeric": bool(numeric),
+        "order": [] if order is None else [_columns.group(label) for label in labels_of_order(order)],
         "sensitive": names,
         "weight": weight,
         "settings": policy.settings(),

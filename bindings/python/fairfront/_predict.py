@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Looks:
     """The classes and columns of the training rows, which rows to be scored must match."""
 
-    #: The array of the classes and the favorable one; ``None`` if the target is a number.
+    #: The array of the classes, and the favorable one of two; ``None`` if the target is a number.
     classes: Any
     positive: Any
     n_features: int
@@ -29,15 +29,23 @@ class Looks:
     names: npt.NDArray[Any] | None
     #: Whether columns are found by name among others, as for files.
     by_name: bool = False
+    #: More than two classes as strings.
+    class_names: tuple[str, ...] | None = None
     #: Whether rows of files can be scored, and whether models work without this package.
     reads_files: ClassVar[bool] = True
     can_be_exported: ClassVar[bool] = True
 
     @classmethod
     def of_run(cls, run: Run, classes: Any, positive: Any) -> Looks:
-        """The columns that the models of a run use, found by name."""
+        """The columns that the models of a run use, found by name; more than two classes are strings."""
         columns = [name for name, _ in run.inputs]
-        return cls(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
+        names = None
+        if run.classes is not None:
+            classes, positive = np.sort(np.asarray(run.classes[0])), None
+            names = tuple(classes.tolist())
+        return cls(
+            classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True, class_names=names
+        )
 
     @classmethod
     def of_files(cls, dataset: Dataset, run: Run) -> Looks:
@@ -125,13 +133,23 @@ class Scores:
         raise NotImplementedError
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """The scores of the positive class, or predicted numbers."""
+        """The scores of the positive class, predicted numbers, or a row of scores of more than two classes."""
         model_id = self._in_use()
         if self._looks.reads_files and _columns.is_path(X):
-            return self._run.scores_of_files(_columns.paths(X), model_id, threads(self._jobs()))
+            return self._by_class(self._run.scores_of_files(_columns.paths(X), model_id, threads(self._jobs())))
         features = self._looks.features(X, type(self).__name__)
         self._looks.align(features, type(self).__name__)
-        return self._run.scores(features.columns, model_id, threads(self._jobs()))
+        return self._by_class(self._run.scores(features.columns, model_id, threads(self._jobs())))
+
+    def _by_class(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Scores of more than two classes as a matrix, in the order of ``classes_``; other scores are unchanged."""
+        at = self._class_positions()
+        return scores if at is None else scores.reshape(-1, len(at))[:, at]
+
+    def _class_positions(self) -> list[int] | None:
+        """The position of each of ``classes_`` in the run, if there are more than two."""
+        names, classes = self._looks.class_names, self._run.classes
+        return None if names is None or classes is None else [classes[0].index(name) for name in names]
 
 
 class PredictsNumbers(Scores):
@@ -162,7 +180,7 @@ class Decides(Scores):
     _PREDICTS_NUMBERS = False
     _OTHER = "FairFrontRegressor"
     classes_: npt.NDArray[Any]
-    #: The favorable class.
+    #: The favorable class; ``None`` for more than two classes.
     pos_label_: Any
 
     def _become(self, looks: Looks) -> None:
@@ -180,10 +198,13 @@ class Decides(Scores):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            One score per row. Scores above 0 mean ``classes_[1]``.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score per row. Scores above 0 mean ``classes_[1]``. For more than two classes, one score per class, in
+            the order of ``classes_``; the highest score decides.
         """
         scores = self._scores(X)
+        if scores.ndim == 2:
+            return scores
         return scores if self.pos_label_ == self.classes_[1] else -scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -199,9 +220,18 @@ class Decides(Scores):
         ndarray of shape (n_samples,)
             One of ``classes_`` per row.
         """
-        positive = self._scores(X) >= 0
+        scores = self._scores(X)
+        if scores.ndim == 2:
+            return self.classes_[self._decided(scores)]
+        positive = scores >= 0
         at = int(self.pos_label_ == self.classes_[1])
         return self.classes_[np.where(positive, at, 1 - at)]
+
+    def _decided(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """The position of the class with the highest score; the first class of the run wins ties."""
+        at = np.argsort(self._class_positions() or [])
+        decided: npt.NDArray[np.int64] = at[np.argmax(scores[:, at], axis=1)]
+        return decided
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the calibrated probabilities of the classes.
@@ -210,6 +240,9 @@ class Decides(Scores):
         probability at which the model selects a row is then ``probability_threshold_`` instead of 0.5, so ``predict``
         may differ from the class with the larger probability. Without validation rows, the default, the two agree.
 
+        For more than two classes, calibration multiplies all scores by a factor, and the probabilities are their
+        softmax. ``predict`` then always chooses the class with the largest probability.
+
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame, Arrow table, or path
@@ -217,10 +250,14 @@ class Decides(Scores):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             The probabilities, in the order of ``classes_``.
         """
         odds = self._log_odds(X)
+        if odds.ndim == 2:
+            shares = np.exp(odds - odds.max(axis=1, keepdims=True))
+            probabilities: npt.NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
+            return probabilities
         # Computes both probabilities without cancellation, also for scores far from 0.
         small = np.exp(-np.abs(odds))
         large, small = 1.0 / (1.0 + small), small / (1.0 + small)
@@ -237,29 +274,43 @@ class Decides(Scores):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             The logarithms, in the order of ``classes_``.
         """
         odds = self._log_odds(X)
+        if odds.ndim == 2:
+            odds = odds - odds.max(axis=1, keepdims=True)
+            logarithms: npt.NDArray[np.float64] = odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+            return logarithms
         return np.column_stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)])
 
     def _log_odds(self, X: Any) -> npt.NDArray[np.float64]:
-        """The calibrated log odds of ``classes_[1]``."""
+        """The calibrated log odds of ``classes_[1]``, or the calibrated scores of more than two classes."""
         model_id = self._in_use()
         slope, intercept = self._run.calibration(model_id)
         odds = slope * self._scores(X) + intercept
+        if odds.ndim == 2:
+            return odds
         return odds if self.pos_label_ == self.classes_[1] else -odds
 
     @property
     def calibration_(self) -> dict[str, float]:
-        """The slope and the intercept that turn the score of the positive class into its log odds."""
+        """The slope and the intercept that turn the score of the positive class into its log odds.
+
+        For more than two classes, the slope multiplies all scores before the softmax, and the intercept is 0.
+        """
         model_id = self._in_use()
         slope, intercept = self._run.calibration(model_id)
         return {"slope": slope, "intercept": intercept}
 
     @property
     def probability_threshold_(self) -> float:
-        """The probability of the positive class at which decisions change; 0.5 without validation rows."""
+        """The probability of the positive class at which decisions change; 0.5 without validation rows.
+
+        Defined only for two classes.
+        """
+        if self.__sklearn_is_fitted__() and self._looks.class_names is not None:
+            raise AttributeError("probability_threshold_ is only defined for two classes; the highest score decides")
         return float(1.0 / (1.0 + np.exp(-self.calibration_["intercept"])))
 
 

@@ -94,11 +94,26 @@ impl PyDataset {
         }
     }
 
+    /// Rejects work that is only possible with a target that is binary or a number.
+    pub(crate) fn reject_classes(&self, work: &str) -> PyResult<()> {
+        reject_classes(work, self.classes().map_or(0, |(names, _)| names.len()))
+    }
+
     fn diagnostics(&self) -> &[Diagnostic] {
         match &self.rows {
             Rows::Table(prepared) => &prepared.diagnostics,
             Rows::Blocks { input, .. } => &input.facts.diagnostics,
         }
+    }
+}
+
+/// Rejects work that is impossible with this number of classes, if it is not 0.
+pub(crate) fn reject_classes(work: &str, n_classes: usize) -> PyResult<()> {
+    match n_classes {
+        0 => Ok(()),
+        n => Err(PyValueError::new_err(format!(
+            "{work} cannot be used with more than two classes, but the target has {n}"
+        ))),
     }
 }
 
@@ -152,8 +167,14 @@ pub(crate) struct Parts<'py> {
     source: String,
     features: PyRef<'py, PyColumns>,
     target: Given<'py>,
-    /// The favorable class; `None` if the target is a number.
+    /// Whether the target is a number.
+    numeric: bool,
+    /// The favorable class; `None` unless the target is binary.
     positive: Option<String>,
+    /// All classes, if there are more than two.
+    classes: Vec<String>,
+    /// The same from the lowest to the highest, if they are ordered.
+    order: Vec<String>,
     /// Columns with their names in objectives.
     sensitive: Vec<(Given<'py>, String)>,
     weight: Option<Given<'py>>,
@@ -177,8 +198,13 @@ impl Parts<'_> {
         let warnings = work::outside(py, 1, || Ok(identifier_warnings(&columns)))?;
         let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
-        spec.numeric = self.positive.is_none();
+        spec.numeric = self.numeric;
         spec.positive = self.positive;
+        spec.classes = !self.classes.is_empty();
+        spec.known_classes = self.classes;
+        spec.order = self.order;
+        // Estimators of scikit-learn accept classes with few rows; the package warns about them.
+        spec.small_classes = spec.classes;
         columns.push(target);
         let mut names = Vec::new();
         for (given, name) in self.sensitive {
@@ -255,14 +281,16 @@ impl PyDataset {
         })
     }
 
-    /// Reads a data set from files; attributes are written as on the command line. Without `numeric`, the
-    /// type of the column decides whether the target is a number.
+    /// Reads a data set from files; attributes are written as on the command line. Without `numeric` and
+    /// `classes`, the type of the column decides whether the target is a number.
     #[staticmethod]
     fn read(
         py: Python<'_>,
         files: Vec<String>,
         target: String,
         numeric: bool,
+        classes: bool,
+        order: Vec<String>,
         positive: Option<String>,
         sensitive: Vec<String>,
         weight: Option<String>,
@@ -272,6 +300,8 @@ impl PyDataset {
         let mut spec = settings.spec()?;
         spec.target = Some(target);
         spec.numeric = numeric;
+        spec.classes = classes;
+        spec.order = order;
         spec.positive = positive;
         spec.weight = weight;
         for text in sensitive {
@@ -376,6 +406,13 @@ impl PyDataset {
     #[getter]
     pub(crate) fn is_number(&self) -> bool {
         self.target().is_some_and(TargetRule::is_number)
+    }
+
+    /// The classes and whether they are ordered, if there are more than two.
+    #[getter]
+    pub(crate) fn classes(&self) -> Option<(Vec<String>, bool)> {
+        let classes = self.target()?.classes()?;
+        Some((classes.names.clone(), classes.ordered))
     }
 
     /// The name of the target.

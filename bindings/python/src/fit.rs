@@ -75,6 +75,10 @@ impl Asked<'_> {
         Ok(request)
     }
 
+    pub(crate) fn is_network(&self) -> bool {
+        self.family == FamilyName::Network.name()
+    }
+
     fn brought(&self) -> PyResult<Brought> {
         let parsed = self.brought.as_deref().map(serde_json::from_str);
         let parsed = parsed
@@ -129,6 +133,12 @@ pub(crate) fn fit(
     let names: Vec<String> = attributes.iter().map(|a| a.name.clone()).collect();
     let is_number = dataset.is_number();
     let (objectives, custom) = custom_objectives(&asked.objectives, &attributes, is_number)?;
+    if asked.is_network() {
+        dataset.reject_classes("family='network': a network")?;
+    }
+    if !custom.is_empty() {
+        dataset.reject_classes("objectives: an objective of your own")?;
+    }
     let request = asked.request(dataset.name(), &names, objectives, is_number)?;
     work::watched(py, threads, callback, max_seconds, |watch| {
         let (facts, fitted) = match &dataset.rows {

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::dataset::{Assembled, Parts, Settings};
+use crate::dataset::{Assembled, Parts, Settings, reject_classes};
 use crate::error::Failure;
 use crate::fit::Asked;
 use crate::run::{Files, PyRun};
@@ -96,6 +96,9 @@ impl PyLive {
         max_seconds: Option<f64>,
     ) -> PyResult<Updated> {
         let Assembled { table, spec, names } = parts.assemble(py, &settings)?;
+        if asked.is_network() {
+            reject_classes("family='network': a network", spec.known_classes.len())?;
+        }
         let objectives = asked.objectives.iter().map(PyAnyMethods::extract::<String>);
         let objectives = objectives.collect::<PyResult<Vec<_>>>().map_err(|_| {
             PyTypeError::new_err(

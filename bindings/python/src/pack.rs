@@ -24,6 +24,8 @@ use crate::work;
 pub(crate) struct Roles {
     target: String,
     numeric: bool,
+    /// All classes from the lowest to the highest, if they are ordered.
+    order: Vec<String>,
     positive: Option<String>,
     /// Attributes as on the command line.
     sensitive: Vec<String>,
@@ -36,6 +38,7 @@ impl Roles {
         let mut spec = self.settings.spec()?;
         spec.target = Some(self.target.clone());
         spec.numeric = self.numeric;
+        spec.order.clone_from(&self.order);
         if !self.numeric && self.positive.is_none() {
             // In files, the type of the column would decide whether the target is a number.
             let categorical = ColumnType::Categorical;

@@ -279,6 +279,7 @@ impl PyProblem {
         objectives: &Bound<'_, PyList>,
     ) -> PyResult<Self> {
         let dataset = dataset.get();
+        dataset.reject_classes("a problem")?;
         let encoded = outside(py, 0, || dataset.encoded())?;
         let train = encoded.part(Part::Train);
         let schema = train.schema();

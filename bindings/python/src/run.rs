@@ -196,17 +196,19 @@ impl PyRun {
         Ok(columns)
     }
 
-    /// The parameters, one row per model, the intercept last.
+    /// The parameters, one row per model, the intercept last. With more than two classes, the coefficients
+    /// class by class, then the intercepts.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let params = &self.run.front.params;
-        let shape = (params.len(), self.run.info.features.len() + 1);
+        let width = params.first().map_or(0, Vec::len);
+        let shape = (params.len(), width);
         let all = Array2::from_shape_vec(shape, params.concat());
         let all = all.map_err(|e| PyValueError::new_err(e.to_string()))?;
         Ok(all.into_pyarray(py))
     }
 
     /// The slope and the intercept that turn the scores of a model into log odds; `None` means the
-    /// unmitigated model.
+    /// unmitigated model. With more than two classes, all scores are multiplied by the slope.
     fn calibration(&self, model_id: Option<usize>) -> PyResult<(f64, f64)> {
         let id = model_id.map(|id| self.id(id)).transpose()?;
         let found = self.run.calibration(id);
@@ -224,6 +226,13 @@ impl PyRun {
     #[getter]
     fn unit(&self) -> Option<(f64, f64)> {
         self.target_unit().map(|unit| (unit.center, unit.scale))
+    }
+
+    /// The classes and whether they are ordered, if there are more than two.
+    #[getter]
+    fn classes(&self) -> Option<(Vec<String>, bool)> {
+        let classes = self.run.encoding.target.as_ref()?.classes()?;
+        Some((classes.names.clone(), classes.ordered))
     }
 
     /// The name of the target.
@@ -316,7 +325,8 @@ impl PyRun {
         Ok(chosen()?)
     }
 
-    /// Computes the scores of rows for one model; for a number, its predictions.
+    /// Computes the scores of rows for one model; for a number, its predictions. With more than two classes,
+    /// each row has one score per class, row by row.
     fn scores<'py>(
         &self,
         py: Python<'py>,

@@ -29,6 +29,14 @@ def frame(n=1500, seed=0):
     return table, pd.Series(y, name="approved"), pd.Series(sex, name="sex"), pd.Series(race, name="race")
 
 
+def levels(n=1500, seed=0):
+    """Simulate features, one of three ordered classes, and two sensitive features."""
+    X, _, sex, race = people(n, seed)
+    noise = np.random.default_rng(seed + 3).normal(size=n)
+    level = X[:, 0] + 0.5 * X[:, 1] - 0.7 * X[:, 2] + 0.4 * X[:, 1] * (X[:, 0] > 0) + noise
+    return X, np.array(["low", "mid", "high"])[np.digitize(level, [-0.3, 1.2])], sex, race
+
+
 def salaries(n=1500, seed=0):
     """Simulate features, a number whose mean differs between groups, and two sensitive features."""
     X, _, sex, race = people(n, seed)

@@ -322,11 +322,11 @@ def test_unusable_numbers_are_rejected():
 
 
 def test_a_classifier_given_numbers_names_the_regressor(tmp_path):
-    X, y, sex, _ = salaries(100)
+    X, y, sex, _ = salaries(200)
     with pytest.raises(ValueError, match="continuous.*use FairFrontRegressor"):
         FairFrontClassifier().fit(X, y, sensitive_features={"sex": sex})
     with pytest.raises(ValueError, match="y has .* classes. If y is a number, use FairFrontRegressor"):
-        FairFrontClassifier().fit(X, np.round(y), sensitive_features={"sex": sex})
+        FairFrontClassifier().fit(X, np.round(100 * y), sensitive_features={"sex": sex})
     with pytest.raises(ValueError, match="pass numeric=True"):
         Dataset(X, y, sensitive_features={"sex": sex})
     pd.DataFrame(X).add_prefix("x").assign(salary=y, sex=sex).to_csv(tmp_path / "rows.csv", index=False)

@@ -227,11 +227,12 @@ Export a model as an ONNX graph, SQL, or a table of coefficients
 
   onnx   input: raw columns, one tensor [N,1] each, of doubles (NaN is missing) or strings (\"\" is
          missing); output: label (1 is the positive value), probabilities (negative, positive),
-         score; for a number: prediction
+         score; for a number: prediction; for more than two classes, label is the name of a class,
+         and probabilities and scores have one column per class
   sql    SELECT statement for SQLite, DuckDB and PostgreSQL that adds score, probability and
          decision, or the prediction of a number, to the rows of a table called input
   table  CSV with one line per coefficient; intercept and threshold come last. Those of a number are
-         in the unit of the target, without a threshold
+         in the unit of the target, without a threshold. Classes have one column each
 
 The exported model itself treats missing values and merged, pooled and unseen categories as in
 training. Strings must not have spaces around them.";
@@ -251,6 +252,8 @@ Score new rows with a model, one output row per input row
   note         values that are missing or were not seen in training; otherwise empty
 
 A model of a number writes prediction, in the unit of the target, instead of the first three columns.
+A model of more than two classes writes score[CLASS] and probability[CLASS] for each class, and the
+class of the highest score as decision.
 
 Output rows have the order of the input. The file must contain the feature columns of the model, by
 name and in any order; sensitive columns are not needed. A missing number counts as the mean of the

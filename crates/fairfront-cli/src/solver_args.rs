@@ -70,7 +70,8 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_name = "N", help_heading = "Models")]
     pub(crate) hidden: Option<usize>,
     /// Column with the probabilities, or the predicted numbers, of another model: fit the front around
-    /// that model, with trees for the sensitive columns
+    /// that model, with trees for the sensitive columns. For more than two classes, one column per
+    /// class, in their order
     #[arg(long, value_name = "COLUMN", help_heading = "Models")]
     pub(crate) score: Option<String>,
     /// Confirm that the values in --score were produced without the row itself: out of fold,

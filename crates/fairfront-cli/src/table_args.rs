@@ -84,7 +84,8 @@ pub(crate) struct TableArgs {
     /// Column of sample weights
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     weight: Option<String>,
-    /// Column with probabilities of another model, from 0 to 1: show its decisions next to the front
+    /// Column with probabilities of another model, from 0 to 1: show its decisions next to the front.
+    /// For more than two classes, one column per class, in their order
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     mark: Vec<String>,

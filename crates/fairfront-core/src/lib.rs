@@ -73,6 +73,7 @@ mod network;
 mod number_change;
 mod number_tally;
 mod objective;
+mod offset;
 mod predictor;
 mod probability;
 mod problem;
@@ -121,6 +122,7 @@ pub use objective::{
     Means, Moment, MutualInformation, Objective, OfRoots, Output, RateParity, Residual,
     ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
+pub use offset::better_offsets;
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{

@@ -341,8 +341,7 @@ impl Measure {
         }
     }
 
-    /// Whether it depends only on decisions of models with a binary target, so that moved thresholds can
-    /// improve it.
+    /// Whether it depends only on decisions, so that moved thresholds can improve it.
     pub fn is_of_decisions(self) -> bool {
         matches!(
             self,
@@ -352,6 +351,7 @@ impl Measure {
                 | Self::FalsePositiveRate { .. }
                 | Self::EqualizedOdds { .. }
                 | Self::MutualInformation { .. }
+                | Self::OfClass { .. }
         )
     }
 }

@@ -8,9 +8,9 @@ use crate::lanes::{Lanes, Real};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Schema, engine};
 
-/// φ_c = wᵀ_c z + b_c for each class c, x = (w_1, …, w_k, b_1, …, b_k).
+/// `φ_c = wᵀ_c z + b_c` for each class c, `x = (w_1, …, w_k, b_1, …, b_k)`.
 ///
-/// The decision is the class of the highest score, and the probabilities are exp(φ_c) / Σ exp(φ_j). All
+/// The decision is the class of the highest score, and the probabilities are `exp(φ_c) / Σ exp(φ_j)`. All
 /// classes have coefficients, so that no class is special; the penalty, which applies to all w, makes them
 /// unique. Adding a number to all scores changes nothing, so intercepts are unique up to a constant.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{Schema, UNKNOWN_GROUP, grouped, say, with};
+use fairfront_core::{Classes, Schema, UNKNOWN_GROUP, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::Encoding;
@@ -53,8 +53,9 @@ pub struct NewGroup {
 pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
     let mut out = Vec::with_capacity(point.len());
     let mut rest = point;
-    // A network has weights of all features for each hidden unit.
-    for _ in 0..old.hidden.max(1) {
+    // A network has weights of all features for each hidden unit, and a model of classes for each class.
+    let n_sets = old.hidden.max(1) as usize * old.target.classes().map_or(1, Classes::len);
+    for _ in 0..n_sets {
         let (numeric, others) = rest.split_at(old.numeric.len());
         out.extend_from_slice(numeric);
         rest = others;

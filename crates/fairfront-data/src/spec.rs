@@ -212,6 +212,14 @@ pub struct Spec {
     /// All classes of the target from the lowest to the highest, if their order has a meaning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<String>,
+    /// All classes of the target, if more than two are known before its rows. Rows without one of them are then
+    /// not enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_classes: Vec<String>,
+    /// Whether classes may have so few training rows that cross-validation cannot use them well, which is an
+    /// error otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub small_classes: bool,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
     /// Bin edges that turn a numeric sensitive column into groups.

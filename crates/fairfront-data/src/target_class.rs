@@ -2,7 +2,7 @@
 
 use fairfront_core::{Classes, MOST_CLASSES, Message, either, grouped, say, with};
 
-use crate::category::same_value;
+use crate::category::{natural, same_value};
 use crate::error::{Error, listed, near, quoted_list};
 use crate::read::parse_number;
 use crate::setting::{CLASSES, MERGE, NUMERIC, ORDER, POSITIVE, TARGET};
@@ -27,6 +27,13 @@ impl Present<'_> {
         // Spellings of a number are neighbors, and the same class.
         let mut names: Vec<&str> = self.values.iter().map(|(name, _)| *name).collect();
         names.dedup_by(|next, name| same_value(name, next));
+        let absent = spec.known_classes.iter();
+        let absent = absent.filter(|class| !names.iter().any(|name| same_value(name, class)));
+        if let Some(class) = absent.min_by(|a, b| natural(a, b)) {
+            let problem = say!["no row has the class {class:?}"; "pass rows of all classes"];
+            // Later rows of a stream may have it.
+            return Err(Error::no_variation(self.target, problem));
+        }
         let has_order = !spec.order.is_empty();
         if names.len() < 3 && !has_order {
             return Ok(None);

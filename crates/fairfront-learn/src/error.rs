@@ -73,6 +73,17 @@ pub enum Error {
         /// Largest number of rows.
         most: usize,
     },
+    /// Models of more than two classes would have too many features of learners.
+    #[error(
+        "classes and groups need {found} features of learners; at most {most} are possible, so merge \
+         classes or groups, or count a single class"
+    )]
+    TooManyFeatures {
+        /// Number of features.
+        found: usize,
+        /// Largest number of features.
+        most: usize,
+    },
     /// Learners that were read from a file are inconsistent.
     #[error("{0}")]
     Corrupted(String),

@@ -1,26 +1,32 @@
 //! Fits the learners of a front, and computes its features out of fold.
 
-use fairfront_core::{Attribute, Condition, Loaded, UNKNOWN_GROUP};
+use fairfront_core::{Loaded, Schema, Target, UNKNOWN_GROUP};
 
 use crate::learned::{
     FeatureKind, GroupLearner, Learned, LearnedFeature, Learner, ProbabilityColumn, Source,
 };
 use crate::{
     Binned, BoostSettings, Calibrated, ClassProblem, Error, Folds, LearnerQuality, NumberProblem,
-    NumberQuality, OutOfFold, Problem, Quality, cross_fit,
+    NumberQuality, OutOfFold, Problem, Quality, Stratum, cross_fit,
 };
+
+/// Most features for targets with more than two classes, whose models have a weight per feature and class.
+const MOST_FEATURES: usize = 200;
 
 /// The features to learn.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// The comparisons of groups: an attribute, by its position in the schema, and the rows among
     /// which its groups are compared.
-    pub comparisons: Vec<(usize, Condition)>,
+    pub comparisons: Vec<(usize, Stratum)>,
     /// The attributes among these that need products with the prediction, if the target is a number.
     pub products: Vec<usize>,
+    /// Whether the features of more than two classes are logarithms of probabilities, which suit the log
+    /// loss, rather than probabilities, which suit the error rate.
+    pub logarithms: bool,
     /// A column with probabilities of the outcome, or predictions of a number in the unit of the
-    /// labels; `None` fits boosted trees.
-    pub outcome: Option<ProbabilityColumn>,
+    /// labels; with more than two classes, a column for each. Empty fits boosted trees.
+    pub outcome: Vec<ProbabilityColumn>,
     /// Probabilities of groups that columns hold, instead of boosted trees.
     pub groups: Vec<GroupColumns>,
     /// Whether an estimator of the user computes these columns; features are named after it.
@@ -39,7 +45,7 @@ pub struct GroupColumns {
     /// The attribute, by its position in the schema.
     pub attribute: usize,
     /// The rows among which its groups are compared.
-    pub given: Condition,
+    pub given: Stratum,
     /// One column per class of [`GroupClasses`], or one for the second of two classes.
     pub columns: Vec<ProbabilityColumn>,
 }
@@ -64,7 +70,7 @@ impl OutOfFoldFeatures {
         self.n_features
     }
 
-    /// η or m of each row, calibrated.
+    /// η, m or the probabilities of more than two classes, row by row, calibrated.
     pub fn outcome(&self) -> &[f64] {
         &self.outcome
     }
@@ -88,7 +94,7 @@ pub struct GroupClasses {
 impl GroupClasses {
     /// The classes of an attribute on rows under a condition. Groups without rows have no class of
     /// their own.
-    pub fn of(rows: &Loaded, attribute: usize, given: Condition) -> Self {
+    pub fn of(rows: &Loaded, attribute: usize, given: Stratum) -> Self {
         let about = &rows.schema().attributes[attribute];
         let mut counts = vec![0_usize; about.groups.len()];
         for_each_row(rows, attribute, given, |_, group, weight| {
@@ -115,7 +121,7 @@ impl GroupClasses {
     }
 
     /// The class of each row that has one.
-    pub fn labels(&self, rows: &Loaded, attribute: usize, given: Condition) -> Vec<Option<u32>> {
+    pub fn labels(&self, rows: &Loaded, attribute: usize, given: Stratum) -> Vec<Option<u32>> {
         let mut labels = vec![None; rows.n_rows()];
         for_each_row(rows, attribute, given, |row, group, _| {
             let class = self.of_group[group as usize];
@@ -130,7 +136,7 @@ impl GroupClasses {
 fn for_each_row(
     rows: &Loaded,
     attribute: usize,
-    given: Condition,
+    given: Stratum,
     mut act: impl FnMut(usize, u32, f64),
 ) {
     let mut first = 0;
@@ -163,16 +169,12 @@ pub fn learn(
         weights: train.blocks().flat_map(|b| b.weights().to_vec()).collect(),
         stop,
     };
+    work.check_size()?;
     let (outcome, predictions) = work.outcome()?;
     let mut learned = Learned {
         outcome,
         groups: Vec::new(),
-        features: vec![LearnedFeature {
-            name: String::new(),
-            kind: FeatureKind::Outcome,
-            shift: 0.0,
-            factor: 1.0,
-        }],
+        features: Vec::new(),
     };
     let mut probabilities = Vec::new();
     for &(attribute, given) in &wanted.comparisons {
@@ -181,7 +183,7 @@ pub fn learn(
             probabilities.push(found);
         }
     }
-    learned.add_features(wanted, &train.schema().attributes);
+    learned.add_features(wanted, train.schema());
     let values = learned.combined(&predictions, &probabilities);
     learned.scale(&values, &work.weights);
     let values = learned.combined(&predictions, &probabilities);
@@ -204,16 +206,44 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The learner of the target, and its out-of-fold probabilities of the second label or its
-    /// predicted numbers.
+    /// Checks before any tree is grown that models of classes will not have too many features.
+    fn check_size(&self) -> Result<(), Error> {
+        let Some(classes) = self.train.schema().target.classes() else {
+            return Ok(());
+        };
+        let of_comparison = |&(attribute, given): &(usize, Stratum)| {
+            let of = GroupClasses::of(self.train, attribute, given);
+            of.classes.iter().flatten().count().saturating_sub(1)
+        };
+        let comparisons = self.wanted.comparisons.iter();
+        let n_features = classes.len() + comparisons.map(of_comparison).sum::<usize>();
+        match n_features <= MOST_FEATURES {
+            true => Ok(()),
+            false => Err(Error::TooManyFeatures {
+                found: n_features,
+                most: MOST_FEATURES,
+            }),
+        }
+    }
+
+    /// The learner of the target, and its out-of-fold probabilities of the second label or of more than
+    /// two classes, or its predicted numbers.
     fn outcome(&self) -> Result<(Learner, Vec<f64>), Error> {
         let labels = self.train.blocks().flat_map(|b| b.labels().to_vec());
-        let column = self.wanted.outcome.clone();
-        if self.train.schema().target.is_binary() {
-            let labels = labels.map(|label| Some(u32::from(label > 0.0)));
-            let columns = column.map(|column| vec![column]);
-            let (learner, both) = self.classes(labels.collect(), 2, columns)?;
-            return Ok((learner, both.into_iter().skip(1).step_by(2).collect()));
+        let columns = self.wanted.outcome.clone();
+        let column = columns.first().cloned();
+        let columns = (!columns.is_empty()).then_some(columns);
+        match &self.train.schema().target {
+            Target::Binary => {
+                let labels = labels.map(|label| Some(u32::from(label > 0.0)));
+                let (learner, both) = self.classes(labels.collect(), 2, columns)?;
+                return Ok((learner, both.into_iter().skip(1).step_by(2).collect()));
+            }
+            Target::Classes(classes) => {
+                let labels = labels.map(|label| Some(label as u32));
+                return self.classes(labels.collect(), classes.len(), columns);
+            }
+            Target::Number(_) => (),
         }
         let problem = NumberProblem {
             labels: labels.map(Some).collect(),
@@ -278,7 +308,7 @@ impl Work<'_> {
     fn groups(
         &self,
         attribute: usize,
-        given: Condition,
+        given: Stratum,
     ) -> Result<Option<(GroupLearner, Vec<f64>)>, Error> {
         let about = &self.train.schema().attributes[attribute];
         let of = GroupClasses::of(self.train, attribute, given);
@@ -315,9 +345,17 @@ impl Work<'_> {
 }
 
 impl Learned {
-    /// One feature for the outcome, and one for each compared group except the reference, with its
-    /// product with the prediction if it is wanted.
-    fn add_features(&mut self, wanted: &Wanted, attributes: &[Attribute]) {
+    /// One feature for the outcome, or for each of more than two classes, and one for each compared group
+    /// except the reference, with its product with the prediction if it is wanted.
+    fn add_features(&mut self, wanted: &Wanted, schema: &Schema) {
+        let attributes = &schema.attributes;
+        let classes = schema.target.classes();
+        let feature = |name, kind| LearnedFeature {
+            name,
+            kind,
+            shift: 0.0,
+            factor: 1.0,
+        };
         let kind = |source: &Source| match (source, wanted.from_estimator) {
             (Source::Trees(_), _) => "trees",
             (_, true) => "estimator",
@@ -328,7 +366,26 @@ impl Learned {
             false => "probability",
         };
         let own = kind(&self.outcome.source);
-        self.features[0].name = format!("{own}: {outcome}");
+        match classes {
+            None => {
+                let name = format!("{own}: {outcome}");
+                self.features.push(feature(name, FeatureKind::Outcome));
+            }
+            Some(classes) => {
+                let of_class = |(class, name): (usize, &String)| match wanted.logarithms {
+                    true => feature(
+                        format!("{own}: log probability of {name}"),
+                        FeatureKind::LogProbability { class },
+                    ),
+                    false => feature(
+                        format!("{own}: probability of {name}"),
+                        FeatureKind::Probability { class },
+                    ),
+                };
+                let own = classes.names.iter().enumerate().map(of_class);
+                self.features.extend(own);
+            }
+        }
         let products = wanted.products.iter().filter(|_| self.outcome.is_number());
         let products: Vec<&str> = products.map(|a| attributes[*a].name.as_str()).collect();
         for (learner, group) in self.groups.iter().enumerate() {
@@ -337,17 +394,15 @@ impl Learned {
                     continue;
                 };
                 let given = match group.given {
-                    Condition::All => "",
-                    Condition::Positive => " given positive",
-                    Condition::Negative => " given negative",
+                    Stratum::All => String::new(),
+                    Stratum::Positive => " given positive".into(),
+                    Stratum::Negative => " given negative".into(),
+                    Stratum::Class(class) => {
+                        let name = classes.map_or("", |own| &own.names[class as usize]);
+                        format!(" given {name}")
+                    }
                 };
                 let (kind, of) = (kind(&group.learner.source), &group.attribute);
-                let feature = |name, kind| LearnedFeature {
-                    name,
-                    kind,
-                    shift: 0.0,
-                    factor: 1.0,
-                };
                 self.features.push(feature(
                     format!("{kind}: {of}={name}{given}"),
                     FeatureKind::Group { learner, class },

@@ -1,10 +1,12 @@
 //! Learners, and the features that they give to a front.
 
-use fairfront_core::{Condition, RowBlock, Schema};
+use fairfront_core::{RowBlock, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::cross_fit::n_outputs;
+use crate::function::ln;
 use crate::quality::LearnerQuality;
-use crate::{Calibrated, Error, Forest, Link};
+use crate::{Calibrated, Error, Forest, Link, Stratum};
 
 /// The learners of a run, and the features computed from their predictions.
 ///
@@ -17,14 +19,21 @@ use crate::{Calibrated, Error, Forest, Link};
 /// If the target is a number, the first feature is m(z) = E[Y | z] instead of η. The predictions with the
 /// smallest squared error for given differences between the means or covariances of groups are m plus a
 /// sum of `w_k` `d_k`. Distributions and losses of groups need the products `d_k`·m as well.
+///
+/// With more than two classes, the first features are `p_j(z)` = P(Y = j | z), one per class, and the best
+/// decision is the class j with the largest `p_j` plus a sum of `w_kj` `d_k`. If the loss is the log loss,
+/// they are ln `p_j` instead, so that a weight of 1 on each class's own feature gives the probabilities of
+/// the learner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Learned {
-    /// The learner of P(Y = 1 | z), or of E[Y | z] if the target is a number.
+    /// The learner of P(Y = 1 | z), of P(Y = j | z) for each of several classes, or of E[Y | z] if the target
+    /// is a number.
     pub outcome: Learner,
     /// The learners of the groups.
     pub groups: Vec<GroupLearner>,
-    /// The features, in order. The first is η or m.
+    /// The features, in order. The first is η or m; with more than two classes, the first ones are those of
+    /// the classes.
     pub features: Vec<LearnedFeature>,
 }
 
@@ -75,7 +84,7 @@ pub struct GroupLearner {
     /// The attribute.
     pub attribute: String,
     /// The rows among which groups are compared.
-    pub given: Condition,
+    pub given: Stratum,
     /// The classes of the learner: the compared groups, and `None` for all others together.
     pub classes: Vec<Option<String>>,
     /// The share of training rows that are in the class and meet the condition.
@@ -106,6 +115,16 @@ pub struct LearnedFeature {
 pub enum FeatureKind {
     /// η(z) or m(z).
     Outcome,
+    /// `p_j(z)`, with more than two classes.
+    Probability {
+        /// The class j.
+        class: usize,
+    },
+    /// ln `p_j(z)`, with more than two classes.
+    LogProbability {
+        /// The class j.
+        class: usize,
+    },
     /// `d_k(z)` of a class of a group learner.
     Group {
         /// The position of the learner in [`Learned::groups`].
@@ -123,10 +142,13 @@ pub enum FeatureKind {
 }
 
 impl FeatureKind {
+    /// Smaller probabilities count as this one in [`FeatureKind::LogProbability`].
+    pub const LEAST: f64 = 1e-6;
+
     /// The position of a group learner and a class of it, unless it is the outcome.
     pub fn of_group(self) -> Option<(usize, usize)> {
         match self {
-            Self::Outcome => None,
+            Self::Outcome | Self::Probability { .. } | Self::LogProbability { .. } => None,
             Self::Group { learner, class } | Self::Product { learner, class } => {
                 Some((learner, class))
             }
@@ -164,10 +186,12 @@ impl Learned {
         self.combined(&outcome, &groups)
     }
 
-    /// Features from η or m, and from the probabilities of all groups.
+    /// Features from η, m or the probabilities of classes, and from the probabilities of all groups.
     pub(crate) fn combined(&self, outcome: &[f64], groups: &[Vec<f64>]) -> Vec<f64> {
-        let mut values = Vec::with_capacity(outcome.len() * self.features.len());
-        for (row, &outcome) in outcome.iter().enumerate() {
+        let width = self.outcome.n_predictions();
+        let n_rows = outcome.len() / width;
+        let mut values = Vec::with_capacity(n_rows * self.features.len());
+        for (row, outcome) in outcome.chunks_exact(width).enumerate() {
             let difference = |learner: usize, class: usize| {
                 let of = &self.groups[learner];
                 let n = of.classes.len();
@@ -176,9 +200,15 @@ impl Learned {
             };
             for feature in &self.features {
                 let value = match feature.kind {
-                    FeatureKind::Outcome => outcome,
+                    FeatureKind::Outcome => outcome[0],
+                    FeatureKind::Probability { class } => outcome[class],
+                    FeatureKind::LogProbability { class } => {
+                        ln(outcome[class].max(FeatureKind::LEAST))
+                    }
                     FeatureKind::Group { learner, class } => difference(learner, class),
-                    FeatureKind::Product { learner, class } => outcome * difference(learner, class),
+                    FeatureKind::Product { learner, class } => {
+                        outcome[0] * difference(learner, class)
+                    }
                 };
                 values.push((value - feature.shift) / feature.factor);
             }
@@ -192,10 +222,14 @@ impl Learned {
         for learner in self.learners() {
             learner.check(schema)?;
         }
-        if self.outcome.source.n_outputs() != 1 {
-            return bad("the learner of the target must have one output".into());
+        let n_outputs = n_outputs(schema.target.n_labels());
+        if self.outcome.source.n_outputs() != n_outputs {
+            return bad(match n_outputs {
+                1 => "the learner of the target must have one output".into(),
+                n => format!("the learner of the target must have {n} outputs"),
+            });
         }
-        if self.outcome.is_number() == schema.target.is_binary() {
+        if self.outcome.is_number() != schema.target.unit().is_some() {
             return bad("the learner of the target predicts another kind of target".into());
         }
         for group in &self.groups {
@@ -213,6 +247,18 @@ impl Learned {
                 let name = &group.attribute;
                 return bad(format!("the learner of {name:?} has inconsistent classes"));
             }
+            let fits = match (group.given, schema.target.classes()) {
+                (Stratum::All, _) => true,
+                (Stratum::Class(class), Some(classes)) => (class as usize) < classes.len(),
+                (Stratum::Class(_), None) => false,
+                (Stratum::Positive | Stratum::Negative, classes) => classes.is_none(),
+            };
+            if !fits {
+                let name = &group.attribute;
+                return bad(format!(
+                    "the learner of {name:?} has another kind of target"
+                ));
+            }
         }
         for LearnedFeature {
             name,
@@ -225,21 +271,31 @@ impl Learned {
                 let group = self.groups.get(learner);
                 group.is_some_and(|group| class < group.classes.len())
             });
+            let exists = exists
+                && match kind {
+                    FeatureKind::Outcome | FeatureKind::Product { .. } => n_outputs == 1,
+                    FeatureKind::Probability { class } | FeatureKind::LogProbability { class } => {
+                        n_outputs > 1 && *class < n_outputs
+                    }
+                    FeatureKind::Group { .. } => true,
+                };
             if !exists || !shift.is_finite() || !factor.is_finite() || *factor <= 0.0 {
                 return bad(format!("the learned feature {name:?} is inconsistent"));
             }
         }
         match self.features.first().map(|f| f.kind) {
             Some(FeatureKind::Outcome) => Ok(()),
+            Some(_) if n_outputs > 1 => Ok(()),
             _ => bad("the first learned feature must be that of the outcome".into()),
         }
     }
 }
 
 impl GroupLearner {
-    /// `d_k` at a row with η and the probabilities of the classes.
-    fn difference(&self, class: usize, eta: f64, gamma: &[f64]) -> f64 {
-        let of_label = self.given.probability(eta);
+    /// `d_k` at a row with η, or the probabilities of the classes of the target, and the probabilities of
+    /// the own classes.
+    fn difference(&self, class: usize, outcome: &[f64], gamma: &[f64]) -> f64 {
+        let of_label = self.given.probability(outcome);
         let ratio = |k: usize| gamma[k] / self.shares[k];
         of_label * (ratio(class) - ratio(self.reference))
     }
@@ -251,7 +307,14 @@ impl Learner {
         self.calibration.link == Link::Identity
     }
 
-    /// The predicted numbers of the rows of a block, or the probabilities of the second of two classes.
+    /// Number of [`predictions`](Self::predictions) per row: that of classes if there are more than two,
+    /// else 1.
+    pub fn n_predictions(&self) -> usize {
+        self.source.n_outputs()
+    }
+
+    /// The predicted numbers of the rows of a block, the probabilities of the second of two classes, or
+    /// those of more than two classes, row by row.
     pub fn predictions(&self, schema: &Schema, block: &RowBlock) -> Vec<f64> {
         self.predicted(&self.source.raw(schema, block))
     }
@@ -262,7 +325,10 @@ impl Learner {
             true => self.calibration.numbers(raw),
             false => {
                 let all = self.calibration.probabilities(raw);
-                all.into_iter().skip(1).step_by(2).collect()
+                match self.source.n_classes() {
+                    2 => all.into_iter().skip(1).step_by(2).collect(),
+                    _ => all,
+                }
             }
         }
     }
@@ -362,8 +428,8 @@ impl ProbabilityColumn {
     fn raw(&self, numbers: &[f64], n_columns: usize) -> f64 {
         let p = self.value(numbers).clamp(Self::LEAST, 1.0 - Self::LEAST);
         match n_columns {
-            1 => crate::function::ln(p / (1.0 - p)),
-            _ => crate::function::ln(p),
+            1 => ln(p / (1.0 - p)),
+            _ => ln(p),
         }
     }
 }

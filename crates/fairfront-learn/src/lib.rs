@@ -30,6 +30,7 @@ mod learn;
 mod learned;
 mod quality;
 mod split;
+mod stratum;
 
 pub use bin::{Binned, MOST_BINS};
 pub use booster::{BoostSettings, Labels, boost};
@@ -44,3 +45,4 @@ pub use learned::{
     FeatureKind, GroupLearner, Learned, LearnedFeature, Learner, ProbabilityColumn, Source,
 };
 pub use quality::{LearnerQuality, NumberQuality, Quality};
+pub use stratum::Stratum;

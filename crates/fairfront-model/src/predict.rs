@@ -20,8 +20,8 @@ use std::ops::Range;
 use fairfront_core::{Classes, predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
-    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, Ordered, RowBatch, RowFacts,
-    Strings, Table, Wanted, WantedColumn, read_batches,
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, Ordered, RowBatch, Strings,
+    Table, Wanted, WantedColumn, read_batches,
 };
 use serde::Serialize;
 
@@ -184,37 +184,7 @@ pub fn predict(
             Ok::<_, Error>((scored, lines))
         },
         |(scored, lines)| {
-            match (&mut done.results, &scored.columns) {
-                (
-                    Summary::Decisions { selected, .. },
-                    ResultColumns::Decisions { decisions, .. },
-                ) => {
-                    *selected += decisions.iter().filter(|d| **d).count();
-                }
-                (
-                    Summary::Classes { decisions },
-                    ResultColumns::Classes {
-                        decisions: of_rows, ..
-                    },
-                ) => {
-                    for decision in of_rows {
-                        decisions.0[*decision].1 += 1;
-                    }
-                }
-                (
-                    Summary::Numbers {
-                        training_range: [low, high],
-                        outside_training_range,
-                        ..
-                    },
-                    ResultColumns::Numbers(predictions),
-                ) => {
-                    predictions.iter().for_each(|prediction| sum += prediction);
-                    let outside = predictions.iter().filter(|x| *x < low || *x > high);
-                    *outside_training_range += outside.count();
-                }
-                _ => {}
-            }
+            done.results.add(&scored.columns, &mut sum);
             done.noted += scored.notes.iter().filter(|n| !n.is_empty()).count();
             for (all, (missing, unseen)) in done.lacking.iter_mut().zip(&scored.lacking) {
                 all.missing += missing;
@@ -264,6 +234,40 @@ pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
         },
     )?;
     Ok(scores)
+}
+
+impl Summary {
+    /// Counts the results of some rows, and adds predicted numbers to `sum`.
+    fn add(&mut self, columns: &ResultColumns, sum: &mut f64) {
+        match (self, columns) {
+            (Summary::Decisions { selected, .. }, ResultColumns::Decisions { decisions, .. }) => {
+                *selected += decisions.iter().filter(|d| **d).count();
+            }
+            (
+                Summary::Classes { decisions },
+                ResultColumns::Classes {
+                    decisions: of_rows, ..
+                },
+            ) => {
+                for decision in of_rows {
+                    decisions.0[*decision].1 += 1;
+                }
+            }
+            (
+                Summary::Numbers {
+                    training_range: [low, high],
+                    outside_training_range,
+                    ..
+                },
+                ResultColumns::Numbers(predictions),
+            ) => {
+                predictions.iter().for_each(|prediction| *sum += prediction);
+                let outside = predictions.iter().filter(|x| *x < low || *x > high);
+                *outside_training_range += outside.count();
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Lacking {
@@ -543,11 +547,7 @@ impl<'a> Scorer<'a> {
         batch.table = self.encoding.complete(Cow::Owned(table))?.into_owned();
         let n = batch.table.n_rows();
         let rows: Vec<u32> = (0..n as u32).collect();
-        let facts = RowFacts {
-            labels: vec![-1.0; n],
-            groups: Vec::new(),
-            weights: vec![1.0; n],
-        };
+        let facts = score::unlabeled(&self.encoding, n);
         let (encoded, _) = match self.encoding.encode(&batch.table, &rows, &facts) {
             Err(DataError::Rows(_)) => return Err(self.too_large(&batch, 0..n)),
             encoded => encoded?,

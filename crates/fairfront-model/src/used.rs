@@ -131,7 +131,9 @@ fn without_unused(learned: &Learned, is_used: &[bool]) -> Learned {
     let place = |learner: usize| groups.partition_point(|g| *g < learner);
     let renumbered = |feature: &LearnedFeature| {
         let kind = match feature.kind {
-            FeatureKind::Outcome => FeatureKind::Outcome,
+            FeatureKind::Outcome
+            | FeatureKind::Probability { .. }
+            | FeatureKind::LogProbability { .. } => feature.kind,
             FeatureKind::Group { learner, class } => FeatureKind::Group {
                 learner: place(learner),
                 class,

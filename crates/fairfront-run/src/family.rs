@@ -116,7 +116,8 @@ fn is_zero(n: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brought {
-    /// The column with the probability of the positive class.
+    /// The column with the probability of the positive class or, with more than two classes, the columns
+    /// with the probabilities of all classes, as a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// Columns with the probabilities of groups.
@@ -136,6 +137,9 @@ pub struct BroughtGroups {
     /// The label of the rows among which groups are compared; absent for all rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<bool>,
+    /// The position of the class of these rows, if there are more than two classes; absent for all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<u32>,
     /// One column for the second of two groups, or one per group.
     pub columns: Vec<String>,
 }

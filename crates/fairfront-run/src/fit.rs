@@ -390,6 +390,7 @@ pub fn fit_encoded(
         about,
     } = found;
     let (problem, solver) = (&task.problem, &task.candidate.solver);
+    center(problem, &mut judged.outcome);
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
@@ -451,6 +452,23 @@ pub fn fit_encoded(
         reason: task.reason,
         encoded,
     })
+}
+
+/// Moves the intercepts of models of classes to a mean of 0, which changes no decision and no probability:
+/// descents may end anywhere on the line of equal models.
+fn center(problem: &FairProblem, outcome: &mut Outcome) {
+    let Some(multinomial) = problem.predictor().as_multinomial() else {
+        return;
+    };
+    for front in [&mut outcome.front, &mut outcome.unmitigated] {
+        let mut centered = Points::new(problem.n_params());
+        for point in front.points.iter() {
+            let mut point = point.to_vec();
+            multinomial.centered(&mut point);
+            centered.push(&point);
+        }
+        front.points = centered;
+    }
 }
 
 /// Finds a front of models that are linear in the features of these rows, or networks of them.

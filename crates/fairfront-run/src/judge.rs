@@ -1,8 +1,8 @@
 //! Selects the models of the front, judged by the objectives or by measures.
 
 use fairfront_core::{
-    Dataset, FairProblem, Measure, Measures, Objective, Points, Problem, better_thresholds,
-    measure, predictor_of, rescaled, say, with,
+    Dataset, FairProblem, Measure, Measures, Objective, Points, Problem, better_offsets,
+    better_thresholds, measure, predictor_of, rescaled, say, with,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Diagnostic, Encoded, Part, RowRole};
@@ -14,6 +14,9 @@ use crate::measured::SplitValues;
 use crate::rest::{LeftOut, Rest};
 use crate::setting::FRONT_IN;
 use crate::{Error, Family};
+
+/// Number of models of classes whose intercepts are moved, times the number of classes.
+const MOST_TRIALS: usize = 200;
 
 /// The values that models are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,17 +283,27 @@ fn move_thresholds(
         // The log loss and measures of numbers depend on more than decisions, so thresholds are not moved.
         return Ok(moved);
     }
+    let predictor = predictor_of(train.schema());
+    if let Some(multinomial) = predictor.as_multinomial() {
+        if !rest.leaves_out(LeftOut::Thresholds, MOST_TRIALS) {
+            let most = (MOST_TRIALS / multinomial.n_classes).max(1);
+            let step = movable.len().div_ceil(most).max(1);
+            let some: Vec<usize> = (0..movable.len()).step_by(step).collect();
+            return Ok(better_offsets(
+                &*predictor,
+                train,
+                &movable.select(&some),
+                measures,
+            )?);
+        }
+        return Ok(moved);
+    }
     let numbers: Vec<usize> = (0..movable.len()).collect();
     for some in numbers.chunks(rest.remainder.chunk()) {
         if rest.leaves_out(LeftOut::Thresholds, movable.len()) {
             break;
         }
-        let some = better_thresholds(
-            &*predictor_of(train.schema()),
-            train,
-            &movable.select(some),
-            measures,
-        )?;
+        let some = better_thresholds(&*predictor, train, &movable.select(some), measures)?;
         some.iter().for_each(|point| moved.push(point));
     }
     Ok(moved)

@@ -68,6 +68,7 @@ pub use compare::{
     compare_measures,
 };
 pub use error::Error;
+pub use fairfront_learn::Stratum;
 pub use families::{EstimatorPlan, GroupPlan, plan_estimators};
 pub use family::{
     Brought, BroughtGroups, Family, FamilyInfo, FamilyName, FamilyRequest, family_counts,

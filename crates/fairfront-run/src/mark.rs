@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Costs, Dataset, Distance, Measure, Objective, Points, Schema, grouped, measure, predictor_of,
-    say,
+    Classes, Costs, Dataset, Distance, Measure, Objective, Points, Schema, Target, grouped,
+    measure, predictor_of, say,
 };
 use fairfront_data::setting::MARK;
 use fairfront_data::{Encoded, Part, Prepared};
+use fairfront_learn::ProbabilityColumn;
 
 use crate::fit::parse_objectives;
 use crate::{Error, Overlay, OverlayKind, OverlayPoint};
@@ -19,6 +20,8 @@ pub(crate) enum Margin {
     Probability(Costs),
     /// It holds predictions of a number, in the unit of the labels.
     Label,
+    /// Columns hold the probabilities of more than two classes, and the largest one decides.
+    Classes(usize),
 }
 
 /// The threshold on a probability that costs least if groups do not matter.
@@ -44,9 +47,10 @@ pub(crate) fn marks(
         Some(Measure::ErrorRate(costs)) => costs,
         _ => Costs::EQUAL,
     };
-    let margin = match unit {
-        None => Margin::Probability(costs),
-        Some(_) => Margin::Label,
+    let margin = match &schema.target {
+        Target::Binary => Margin::Probability(costs),
+        Target::Number(_) => Margin::Label,
+        Target::Classes(classes) => Margin::Classes(classes.len()),
     };
     let is_valid = |value: &f64| match unit {
         None => (0.0..=1.0).contains(value),
@@ -59,34 +63,63 @@ pub(crate) fn marks(
         };
         Error::data(say![MARK.of(column), ": ", problem; wanted])
     };
-    for name in &prepared.spec.marks {
+    let values_of = |name: &str, part: Part| -> Result<Vec<f64>, Error> {
         let column = prepared.table.require(name, MARK)?;
         let Some(numbers) = column.numeric() else {
             return Err(wrong(name, "not a column of numbers".into()));
         };
+        let rows = prepared.split.part(part).iter();
+        let rows = rows.map(|position| prepared.rows[*position as usize] as usize);
+        let values: Vec<f64> = rows.map(|row| numbers.get(row)).collect();
+        if let Some(bad) = values.iter().find(|value| !is_valid(value)) {
+            let missing = values.iter().filter(|p| p.is_nan()).count();
+            return Err(wrong(
+                name,
+                match missing {
+                    0 if unit.is_some() => format!("{bad} is not a finite number"),
+                    0 => format!("{bad} is not between 0 and 1"),
+                    n => format!("{} {} rows have no value", grouped(n), part.name()),
+                },
+            ));
+        }
+        Ok(match unit {
+            None => values,
+            Some(unit) => values.into_iter().map(|value| unit.label(value)).collect(),
+        })
+    };
+    let names = &prepared.spec.marks;
+    let width = margin.n_columns();
+    if !names.len().is_multiple_of(width) {
+        let classes = schema.target.classes();
+        let listed = classes.map_or_else(String::new, |classes| classes.names.join(", "));
+        return Err(Error::usage(say![
+            MARK.of(names.join(",")),
+            ": expected a column with the probability of each class; list one \
+             column for each of {listed}, in this order"
+        ]));
+    }
+    for columns in names.chunks(width) {
         for part in Part::SHOWN {
-            let rows = prepared.split.part(part).iter();
-            let rows = rows.map(|position| prepared.rows[*position as usize] as usize);
-            let values: Vec<f64> = rows.map(|row| numbers.get(row)).collect();
-            if let Some(bad) = values.iter().find(|value| !is_valid(value)) {
-                let missing = values.iter().filter(|p| p.is_nan()).count();
-                return Err(wrong(
-                    name,
-                    match missing {
-                        0 if unit.is_some() => format!("{bad} is not a finite number"),
-                        0 => format!("{bad} is not between 0 and 1"),
-                        n => format!("{} {} rows have no value", grouped(n), part.name()),
-                    },
-                ));
-            }
-            let values = match unit {
-                None => values,
-                Some(unit) => values.into_iter().map(|value| unit.label(value)).collect(),
-            };
-            overlays.extend(mark(encoded.part(part), part, &values, (name, margin))?);
+            let of_columns = columns.iter().map(|name| values_of(name, part));
+            let of_columns = of_columns.collect::<Result<Vec<_>, _>>()?;
+            let rows = 0..of_columns[0].len();
+            let of_row = |row: usize| of_columns.iter().map(move |column| column[row]);
+            let values: Vec<f64> = rows.flat_map(of_row).collect();
+            let name = columns.join(", ");
+            overlays.extend(mark(encoded.part(part), part, &values, (&name, margin))?);
         }
     }
     Ok(overlays)
+}
+
+impl Margin {
+    /// Number of columns per mark.
+    fn n_columns(self) -> usize {
+        match self {
+            Self::Probability(_) | Self::Label => 1,
+            Self::Classes(n_classes) => n_classes,
+        }
+    }
 }
 
 /// The measures of these probabilities, as decisions, or of these labels; `None` without rows.
@@ -99,11 +132,20 @@ pub(crate) fn mark(
     if rows.n_rows() == 0 {
         return Ok(None);
     }
-    let (threshold, measures) = match margin {
-        Margin::Probability(costs) => (usual_threshold(costs), all_measures(rows.schema(), costs)),
-        Margin::Label => (0.0, measures_of_numbers(rows.schema())),
+    let (scores, measures): (Vec<f64>, _) = match margin {
+        Margin::Probability(costs) => {
+            let threshold = usual_threshold(costs);
+            let scores = predictions.iter().map(|p| p - threshold).collect();
+            (scores, all_measures(rows.schema(), costs))
+        }
+        Margin::Label => (predictions.to_vec(), measures_of_numbers(rows.schema())),
+        Margin::Classes(_) => {
+            let log = |p: &f64| libm::log(p.max(ProbabilityColumn::LEAST));
+            let mut measures = all_measures(rows.schema(), Costs::EQUAL);
+            measures.push(Measure::LogLoss);
+            (predictions.iter().map(log).collect(), measures)
+        }
     };
-    let scores: Vec<f64> = predictions.iter().map(|p| p - threshold).collect();
     let values = values(rows, &scores, &measures)?;
     // Plots do not show a measure that is undefined on these rows.
     let defined = || {
@@ -175,15 +217,21 @@ fn measures_of_numbers(schema: &Schema) -> Vec<Measure> {
         .collect()
 }
 
-/// Measures of rows with these scores; a decision selects a row if its score is at least 0. `None` for
-/// undefined ones.
+/// Measures of rows with these scores, one per row or one per row and class; a decision selects a row if its
+/// score is at least 0, or is the class with the largest score. `None` for undefined ones.
 pub(crate) fn values(
     rows: &Dataset,
     scores: &[f64],
     measures: &[Measure],
 ) -> Result<Vec<Option<f64>>, Error> {
-    let rows = rows.of_numeric(&["score".to_owned()], scores)?;
-    let decide = Points::from_vec(2, vec![1.0, 0.0]);
+    let n_classes = rows.schema().target.classes().map_or(1, Classes::len);
+    let names = (0..n_classes).map(|class| format!("score {class}"));
+    let names: Vec<String> = names.collect();
+    let rows = rows.of_numeric(&names, scores)?;
+    // The score of each class is its own column; intercepts are 0.
+    let mut decide = vec![0.0; n_classes * (n_classes + 1)];
+    (0..n_classes).for_each(|class| decide[class * (n_classes + 1)] = 1.0);
+    let decide = Points::from_vec(decide.len(), decide);
     let counts = measure(&*predictor_of(rows.schema()), &rows, &decide)?;
     Ok(measures.iter().map(|m| m.of(&counts[0])).collect())
 }

@@ -757,26 +757,31 @@ mod tests {
 
     #[test]
     fn every_measure_of_classes_has_a_meaning() {
-        let classes = fairfront_core::Classes {
-            names: ["low", "mid", "high"].map(str::to_owned).into(),
-            ordered: true,
-        };
-        let target = Target::Classes(classes);
-        let known = measures(&target);
-        let names = Measures::names(&Schema { target, ..schema() });
-        for name in &names {
-            assert!(known.get(kind(name)).is_some(), "{name}");
-        }
-        // The TypeScript implementation reads the meaning from the cases.
         let text = include_str!("../cases/select.json");
         let cases: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            cases["measures_of_classes"],
-            serde_json::to_value(&known).unwrap()
-        );
-        for (kind, _) in &known.0 {
-            let is_shown = |name: &String| super::kind(name) == kind;
-            assert!(names.iter().any(is_shown), "{kind}");
+        for ordered in [false, true] {
+            let names = ["low", "Assoc, voc", ">50K (high)"].map(String::from);
+            let target = Target::Classes(fairfront_core::Classes {
+                names: names.to_vec(),
+                ordered,
+            });
+            let known = measures(&target);
+            let names = Measures::names(&Schema { target, ..schema() });
+            for name in &names {
+                assert!(known.get(kind(name)).is_some(), "{name}");
+            }
+            // The TypeScript implementation reads the meaning from the cases.
+            assert_eq!(
+                cases["measures_of_classes"],
+                serde_json::to_value(&known).unwrap()
+            );
+            for (kind, meaning) in &known.0 {
+                let is_shown = |name: &String| super::kind(name) == kind;
+                assert!(names.iter().any(is_shown), "{kind}");
+                for rate in &meaning.compares {
+                    assert_eq!(known.get(rate).unwrap().unit, Share, "{rate}");
+                }
+            }
         }
     }
 

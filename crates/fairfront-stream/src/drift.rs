@@ -1,6 +1,6 @@
 //! Measures how the population and the front changed with a batch.
 
-use fairfront_core::{Dataset, Target};
+use fairfront_core::{Classes, Dataset, Target};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_run::{Error, Fitted};
 use serde::{Deserialize, Serialize};
@@ -98,13 +98,25 @@ impl MeanShift {
 }
 
 /// How the labels of some rows changed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelShift {
     /// Share of rows labeled positive.
     BaseRate(Shift),
+    /// Share of rows of each class, in the order of the classes.
+    ClassShares(Vec<ClassShift>),
     /// Mean of a target that is a number.
     MeanTarget(MeanShift),
+}
+
+/// The change of the share of a class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassShift {
+    /// The class.
+    pub class: String,
+    /// Its share of the rows.
+    #[serde(flatten)]
+    pub share: Shift,
 }
 
 /// The changes of a group.
@@ -223,11 +235,13 @@ struct Group {
 }
 
 /// The labels of some rows; `None` without rows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Level {
     /// The share of rows labeled positive.
     BaseRate(Option<f64>),
+    /// The share of rows of each class.
+    ClassShares(Vec<(String, Option<f64>)>),
     /// The mean of a target that is a number.
     MeanTarget(Option<MeanTarget>),
 }
@@ -248,18 +262,35 @@ struct MeanTarget {
 
 impl Level {
     /// The change from the level before, if there are rows before.
-    fn shift(self, before: Option<Self>) -> LabelShift {
+    fn shift(&self, before: Option<&Self>) -> LabelShift {
         match self {
             Self::BaseRate(batch) => LabelShift::BaseRate(Shift {
                 before: match before {
-                    Some(Self::BaseRate(before)) => before,
+                    Some(Self::BaseRate(before)) => *before,
                     _ => None,
                 },
-                batch,
+                batch: *batch,
             }),
+            Self::ClassShares(batch) => {
+                let earlier = |class: &String| match before {
+                    Some(Self::ClassShares(before)) => {
+                        before.iter().find(|(own, _)| own == class)?.1
+                    }
+                    _ => None,
+                };
+                let shift = |(class, share): &(String, Option<f64>)| ClassShift {
+                    class: class.clone(),
+                    share: Shift {
+                        before: earlier(class),
+                        batch: *share,
+                    },
+                };
+                LabelShift::ClassShares(batch.iter().map(shift).collect())
+            }
             Self::MeanTarget(batch) => {
+                let batch = *batch;
                 let before = match before {
-                    Some(Self::MeanTarget(before)) => before,
+                    Some(Self::MeanTarget(before)) => *before,
                     _ => None,
                 };
                 let variance = |mean: Option<MeanTarget>| mean?.variance;
@@ -275,12 +306,14 @@ impl Level {
 }
 
 /// Sums over rows: weights, squared weights, and weighted labels and their squares.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Mass {
     rows: usize,
     all: f64,
     all_squared: f64,
     positive: f64,
+    /// Weights of the classes, if the target has more than two.
+    of_class: Vec<f64>,
     label: f64,
     label_squared: f64,
 }
@@ -291,12 +324,29 @@ impl Mass {
         self.all += weight;
         self.all_squared += weight * weight;
         self.positive += if label > 0.0 { weight } else { 0.0 };
+        if let Some(of_class) = self.of_class.get_mut(label as usize) {
+            *of_class += weight;
+        }
         self.label += weight * label;
         self.label_squared += weight * label * label;
     }
 
-    fn level(self, target: &Target) -> Level {
+    fn new(target: &Target) -> Self {
+        let n_classes = target.classes().map_or(0, Classes::len);
+        Self {
+            of_class: vec![0.0; n_classes],
+            ..Self::default()
+        }
+    }
+
+    fn level(&self, target: &Target) -> Level {
         let is_known = self.all > 0.0;
+        if let Some(classes) = target.classes() {
+            let share = |weight: &f64| is_known.then(|| weight / self.all);
+            let shares = classes.names.iter().cloned();
+            let shares = shares.zip(self.of_class.iter().map(share));
+            return Level::ClassShares(shares.collect());
+        }
         let Some(unit) = target.unit() else {
             return Level::BaseRate(is_known.then(|| self.positive / self.all));
         };
@@ -321,10 +371,10 @@ impl Composition {
         };
         let target = &first.schema().target;
         let attributes = &first.schema().attributes;
-        let mut all = Mass::default();
+        let mut all = Mass::new(target);
         let mut by_group: Vec<Vec<Mass>> = attributes
             .iter()
-            .map(|a| vec![Mass::default(); a.groups.len()])
+            .map(|a| vec![Mass::new(target); a.groups.len()])
             .collect();
         for block in parts.iter().flat_map(Dataset::blocks) {
             let block = block?;
@@ -357,7 +407,7 @@ impl Composition {
 
     /// The differences between a batch and the rows before it, if there are any.
     pub(crate) fn shifts(before: Option<&Self>, batch: &Self) -> (LabelShift, Vec<GroupShift>) {
-        let labels = batch.labels.shift(before.map(|b| b.labels));
+        let labels = batch.labels.shift(before.map(|b| &b.labels));
         let mut shifts = Vec::new();
         for (attribute, groups) in &batch.attributes {
             let earlier = before.and_then(|b| b.attributes.iter().find(|(n, _)| n == attribute));
@@ -375,7 +425,7 @@ impl Composition {
                         before: earlier.map_or(none, |g| g.share),
                         batch: group.share,
                     },
-                    labels: group.labels.shift(earlier.map(|g| g.labels)),
+                    labels: group.labels.shift(earlier.map(|g| &g.labels)),
                 });
             }
         }
@@ -553,7 +603,7 @@ mod tests {
         // Sample variances of 4 and 1 over 3 and 2 rows of equal weight.
         let before = level(&[(8.0, 1.0), (10.0, 1.0), (12.0, 1.0)]);
         let batch = level(&[(12.0, 5.0), (12.0 + 2_f64.sqrt(), 5.0)]);
-        let LabelShift::MeanTarget(shift) = batch.shift(Some(before)) else {
+        let LabelShift::MeanTarget(shift) = batch.shift(Some(&before)) else {
             panic!("a mean");
         };
         let near = |a: Option<f64>, b: f64| (a.expect("a number") - b).abs() < 1e-12;
@@ -566,12 +616,52 @@ mod tests {
         };
         assert!(!certain.may_be_chance());
         // One row has no standard error.
-        let LabelShift::MeanTarget(one) = level(&[(9.0, 2.0)]).shift(Some(before)) else {
+        let LabelShift::MeanTarget(one) = level(&[(9.0, 2.0)]).shift(Some(&before)) else {
             panic!("a mean");
         };
         assert_eq!((one.batch, one.standard_error), (Some(9.0), None));
         assert!(one.may_be_chance());
         assert_eq!(level(&[]), Level::MeanTarget(None));
+    }
+
+    #[test]
+    fn shares_of_classes_are_compared_class_by_class() {
+        let names = ["low", "mid", "high"].map(String::from).to_vec();
+        let target = Target::Classes(Classes {
+            names,
+            ordered: true,
+        });
+        let level = |rows: &[(f64, f64)]| {
+            let mut mass = Mass::new(&target);
+            rows.iter()
+                .for_each(|(class, weight)| mass.add(*weight, *class));
+            mass.level(&target)
+        };
+        let before = level(&[(0.0, 1.0), (0.0, 2.0), (2.0, 1.0)]);
+        let batch = level(&[(1.0, 1.0), (2.0, 1.0)]);
+        let LabelShift::ClassShares(shifts) = batch.shift(Some(&before)) else {
+            panic!("shares");
+        };
+        let shown = shifts
+            .iter()
+            .map(|s| (s.class.as_str(), s.share.before, s.share.batch));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("low", Some(0.75), Some(0.0)),
+                ("mid", Some(0.0), Some(0.5)),
+                ("high", Some(0.25), Some(0.5)),
+            ]
+        );
+        let LabelShift::ClassShares(first) = level(&[]).shift(None) else {
+            panic!("shares");
+        };
+        assert!(first.iter().all(|s| s.share == Shift::default()));
+        let text = serde_json::to_string(&LabelShift::ClassShares(first)).unwrap();
+        assert!(
+            text.starts_with(r#"{"class_shares":[{"class":"low","before":null,"batch":null}"#),
+            "{text}"
+        );
     }
 
     #[test]

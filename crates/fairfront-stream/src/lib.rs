@@ -40,7 +40,7 @@ use self::source::{Row, STDIN};
 use self::state::State;
 use self::store::{Ledger, Spool};
 
-pub use self::drift::{Drift, FrontShift, GroupShift, LabelShift, MeanShift, Shift};
+pub use self::drift::{ClassShift, Drift, FrontShift, GroupShift, LabelShift, MeanShift, Shift};
 pub use self::feed::{Fed, Feed};
 pub use self::live::{Live, Update};
 pub use self::options::{InputOptions, LiveOptions, StreamOptions};

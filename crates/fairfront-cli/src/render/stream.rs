@@ -6,7 +6,7 @@ use std::path::Path;
 use fairfront_core::{counted, grouped};
 use fairfront_data::Dropped;
 use fairfront_stream::{
-    CommittedBatch, Drift, Fed, FrontShift, GroupShift, LabelShift, Shift, Stream,
+    ClassShift, CommittedBatch, Drift, Fed, FrontShift, GroupShift, LabelShift, Shift, Stream,
 };
 
 use super::front::significant;
@@ -97,7 +97,19 @@ fn changes(drift: &Drift) -> Vec<String> {
     named("share", &|g| beyond_chance(&g.share, known(g)));
     named("base rate", &|g| match &g.labels {
         LabelShift::BaseRate(shift) => beyond_chance(shift, [g.rows_before, g.rows]),
-        LabelShift::MeanTarget(_) => None,
+        LabelShift::MeanTarget(_) | LabelShift::ClassShares(_) => None,
+    });
+    named("class shares", &|g| match &g.labels {
+        LabelShift::ClassShares(shifts) => {
+            let rows = [g.rows_before, g.rows];
+            let changed = shifts.iter().filter_map(|shift| {
+                let (size, text) = beyond_chance(&shift.share, rows)?;
+                Some((size, format!("{} {text}", cut(&shift.class, 40))))
+            });
+            // Only the class that changed most.
+            changed.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
+        }
+        _ => None,
     });
     named("mean target", &|g| match &g.labels {
         LabelShift::MeanTarget(shift) if !shift.may_be_chance() => Some((
@@ -162,9 +174,39 @@ fn differences(names: &[String], values: &[f64]) -> String {
     items.join(", ")
 }
 
+/// The shares of the classes among all rows; of many classes, those that changed most.
+fn class_levels(shifts: &[ClassShift]) -> String {
+    let size = |shift: &ClassShift| shift.share.change().unwrap_or(0.0).abs();
+    let mut shown: Vec<&ClassShift> = shifts.iter().collect();
+    if shown.len() > NAMED {
+        shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        shown.truncate(NAMED);
+    }
+    let of = |write: fn(&ClassShift) -> Option<f64>| {
+        let items = shown.iter().filter_map(|shift| {
+            Some(format!(
+                "{} {}",
+                cut(&shift.class, 40),
+                percent(write(shift)?)
+            ))
+        });
+        items.collect::<Vec<String>>().join(", ")
+    };
+    match (
+        of(|shift| shift.share.before),
+        of(|shift| shift.share.batch),
+    ) {
+        (before, batch) if before.is_empty() => format!("class shares {batch} in this batch"),
+        (before, batch) => {
+            format!("class shares from {before} in the rows kept before to {batch} in this batch")
+        }
+    }
+}
+
 /// The labels of all rows. It names the rows of both numbers; later items are about the same rows.
 fn level(labels: &LabelShift) -> String {
     let (name, before, batch, write): (_, _, _, fn(f64) -> String) = match labels {
+        LabelShift::ClassShares(shifts) => return class_levels(shifts),
         LabelShift::BaseRate(of) => ("base rate", of.before, of.batch, percent),
         LabelShift::MeanTarget(of) => ("mean target", of.before, of.batch, significant),
     };

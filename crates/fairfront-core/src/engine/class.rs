@@ -154,7 +154,7 @@ fn decide<const W: usize, T: Real>(n: usize, tau: f64, scores: &[[T; W]], out: &
 }
 
 vectorized! {
-    /// exp(factor · φ_c) / Σ exp(factor · φ_j).
+    /// `exp(factor · φ_c) / Σ exp(factor · φ_j)`.
     pub(super) fn softmax<const W: usize, T: Real>(
         n: usize,
         factor: f64,
@@ -216,7 +216,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// log Σ exp(φ_c) − φ_y.
+    /// `log Σ exp(φ_c) − φ_y`.
     fn losses<const W: usize, T: Real>(labels: &[f64], scores: &[[T; W]], out: &mut [[T; W]]) {
         let k = scores.len() / TILE_ROWS;
         for (row, (label, out)) in labels.iter().zip(out).enumerate() {
@@ -244,7 +244,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// Adds factor · p_c (g_c − Σ p_j g_j), from slopes g with respect to smooth decisions p.
+    /// Adds `factor · p_c (g_c − Σ p_j g_j)`, from slopes g with respect to smooth decisions p.
     fn by_smooth<const W: usize, T: Real>(
         n: usize,
         factor: f64,

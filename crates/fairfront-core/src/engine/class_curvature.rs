@@ -5,7 +5,7 @@ use super::pass::Form;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Multinomial, Schema};
 
-/// Sums over rows of log Σ exp(φ_c) − φ_y and its derivatives.
+/// Sums over rows of `log Σ exp(φ_c) − φ_y` and its derivatives.
 pub(super) struct ClassCurvature {
     n_classes: usize,
     n_features: usize,
@@ -104,7 +104,7 @@ impl ClassCurvature {
     }
 }
 
-/// log Σ exp(φ_c) − φ_y.
+/// `log Σ exp(φ_c) − φ_y`.
 fn loss(scores: &[[f64; 1]], row: usize, n_classes: usize, label: usize) -> f64 {
     let score = |class: usize| scores[class * TILE_ROWS + row][0];
     let high = (0..n_classes).map(score).fold(f64::NEG_INFINITY, f64::max);

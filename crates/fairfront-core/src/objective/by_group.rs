@@ -27,15 +27,6 @@ impl Condition {
             Self::Negative => Some(-1.0),
         }
     }
-
-    /// The probability that a row meets it, if the row is positive with this probability.
-    pub fn probability(self, positive: f64) -> f64 {
-        match self {
-            Self::All => 1.0,
-            Self::Positive => positive,
-            Self::Negative => 1.0 - positive,
-        }
-    }
 }
 
 /// Sums of an output by group under one or two conditions: cells.

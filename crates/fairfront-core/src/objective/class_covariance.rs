@@ -3,7 +3,7 @@ use super::{ClassOutput, Means, Objective, Output};
 use crate::engine::{Cells, Labels, Statistics};
 use crate::{Attribute, Error};
 
-/// Σ over classes c and groups g of (E[(a_g − ā_g) φ_c])²: the squared covariances of the scores of classes
+/// Σ over classes c and groups g of `(E[(a_g − ā_g) φ_c])²`: the squared covariances of the scores of classes
 /// with group membership.
 ///
 /// It is convex, and 0 if the mean scores of all groups are equal. Fronts between it and the log loss are

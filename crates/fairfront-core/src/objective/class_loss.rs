@@ -3,7 +3,7 @@ use crate::Error;
 use crate::engine::{Cells, Statistics};
 use crate::measure::{Costs, Measure};
 
-/// E[log Σ exp(φ_c) − φ_y] + (λ/2)‖w‖²: the log loss of more than two classes.
+/// `E[log Σ exp(φ_c) − φ_y] + (λ/2)‖w‖²`: the log loss of more than two classes.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassLoss {
     /// λ; 1e-4 by default.
@@ -54,7 +54,7 @@ impl Objective for ClassLoss {
     }
 }
 
-/// 1 − E[p_y] + (λ/2)‖w‖² with smooth decisions p: the share of wrong decisions between more than two
+/// `1 − E[p_y] + (λ/2)‖w‖²` with smooth decisions p: the share of wrong decisions between more than two
 /// classes.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassError {

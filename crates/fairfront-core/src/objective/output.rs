@@ -50,31 +50,31 @@ pub enum Output {
     Class(ClassOutput),
 }
 
-/// Functions of the scores φ_c of classes. With smooth decisions p_c = exp(φ_c/τ) / Σ exp(φ_j/τ), the highest
-/// score has nearly all of the decision as τ falls. With τ = 0, p_c is 1 for the first class with the highest
+/// Functions of the scores `φ_c` of classes. With smooth decisions `p_c = exp(φ_c/τ) / Σ exp(φ_j/τ)`, the highest
+/// score has nearly all of the decision as τ falls. With τ = 0, `p_c` is 1 for the first class with the highest
 /// score and 0 for the others, without a slope.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ClassOutput {
-    /// φ_c of each class.
+    /// `φ_c` of each class.
     Score,
-    /// log Σ exp(φ_c) − φ_y, the loss of the row.
+    /// `log Σ exp(φ_c) − φ_y`, the loss of the row.
     Loss,
-    /// p_y: the decision is right.
+    /// `p_y`: the decision is right.
     Right {
         /// τ, or 0.
         tau: f64,
     },
-    /// p_c of each class.
+    /// `p_c` of each class.
     Each {
         /// τ, or 0.
         tau: f64,
     },
-    /// For each class except the last, Σ p_c over the classes above it: the decision is higher.
+    /// For each class except the last, `Σ p_c` over the classes above it: the decision is higher.
     Above {
         /// τ, or 0.
         tau: f64,
     },
-    /// Σ p_c φ_c − φ_y with τ = 1: the slope of the loss with respect to a common factor of all scores.
+    /// `Σ p_c φ_c − φ_y` with τ = 1: the slope of the loss with respect to a common factor of all scores.
     FactorSlope,
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Batches, ClassCovariance, ClassError, ClassLoss, ClassParity, ClassRate, Classes, Dataset,
-    FairProblem, GroupRisk, Measures, Multinomial, Objective, Points, Precision, Problem, Risk,
-    Schema, StopSignal, Stream, Target, measure,
+    FairProblem, GroupRisk, Measure, Measures, Multinomial, Objective, Points, Precision, Problem,
+    Risk, Schema, StopSignal, Stream, Target, better_offsets, calibrate_scale, measure,
 };
 use proptest::prelude::*;
 
@@ -420,4 +420,69 @@ fn labels_beyond_the_classes_are_errors() {
     );
     let said = problem.unwrap_err().to_string();
     assert!(said.contains("the position of a class"), "{said}");
+}
+
+#[test]
+fn offsets_improve_decisions_and_nothing_else_changes() {
+    let classes = classes(4, true);
+    let rows = rows(11, 1500, 2, 4, true);
+    let data = dataset(&rows, 2, &classes);
+    let predictor = Multinomial { n_classes: 4 };
+    let measures = [
+        Measure::ErrorRate(fairfront_core::Costs::EQUAL),
+        Measure::DemographicParity { attribute: 0 },
+    ];
+    let points = points(12, 6, 4 * (N_FEATURES + 1));
+    let better = better_offsets(&predictor, &data, &points, &measures).unwrap();
+    assert!(!better.is_empty());
+    let values = |points: &Points| -> Vec<Vec<f64>> {
+        let of = |m: Measures| {
+            measures
+                .iter()
+                .map(|measure| measure.of(&m).unwrap())
+                .collect()
+        };
+        let measured = measure(&predictor, &data, points).unwrap();
+        measured.into_iter().map(of).collect()
+    };
+    let before = values(&points);
+    let coefficients = 4 * N_FEATURES;
+    for (point, after) in better.iter().zip(values(&better)) {
+        let same = |own: &&[f64]| own[..coefficients] == point[..coefficients];
+        let origin = points.iter().position(|own| same(&own)).unwrap();
+        let pairs = || after.iter().zip(&before[origin]);
+        assert!(pairs().all(|(new, old)| new <= old));
+        assert!(pairs().any(|(new, old)| new < old));
+    }
+}
+
+#[test]
+fn factors_minimize_the_log_loss() {
+    let classes = classes(3, false);
+    let rows = rows(13, 900, 2, 3, true);
+    let data = dataset(&rows, 2, &classes);
+    let predictor = Multinomial { n_classes: 3 };
+    let problem = problem(&rows, 2, &classes);
+    let loss_of = problem.loss().unwrap();
+    let minimizer = loss_of
+        .minimizer(None, &StopSignal::default())
+        .unwrap()
+        .unwrap();
+    let mut points = Points::new(minimizer.len());
+    for factor in [0.01, 0.4, 1.0, 3.0, 70.0] {
+        let scaled: Vec<f64> = minimizer.iter().map(|x| factor * x).collect();
+        points.push(&scaled);
+    }
+    let found = calibrate_scale(&predictor, &data, &points).unwrap();
+    for (x, calibration) in points.iter().zip(found) {
+        let at = |factor: f64| {
+            let scaled: Vec<f64> = x.iter().map(|x| factor * x).collect();
+            plain::mean(rows.iter(), |r| loss(r, &scaled, 3))
+        };
+        let best = at(calibration.slope);
+        // The loss is convex in the factor, so it is enough to compare with both sides.
+        for factor in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
+            assert!(best <= at(factor * calibration.slope) + 1e-12);
+        }
+    }
 }

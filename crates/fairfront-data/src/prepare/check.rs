@@ -246,7 +246,9 @@ impl ClassSums {
     /// Rejects more than two classes of which one has too few training rows, and weights that leave almost no
     /// weight for a class.
     pub(crate) fn check(&self, spec: &Spec, rule: &TargetRule) -> Result<(), Error> {
-        if let Some(classes) = rule.classes() {
+        if let Some(classes) = rule.classes()
+            && !spec.small_classes
+        {
             target_class::check_rows(&rule.column, classes, &self.rows)?;
         }
         let Some(column) = &spec.weight else {

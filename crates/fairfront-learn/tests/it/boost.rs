@@ -156,6 +156,7 @@ fn weights_are_copies_of_rows() {
         numbers: table.numbers.iter().map(|c| copy(c)).collect(),
         categories: vec![(copied.iter().map(|r| codes[*r as usize]).collect(), *n)],
         labels: copied.iter().map(|r| table.labels[*r as usize]).collect(),
+        ..Table::default()
     };
     let from_copies = fit(&expanded, 2, 20, &settings);
     let dataset = table.dataset();

@@ -2,6 +2,7 @@
 
 mod boost;
 mod calibrate;
+mod class;
 mod cross_fit;
 mod number;
 mod table;

@@ -1,9 +1,9 @@
 //! Boosted trees and cross-fitting for targets that are numbers.
 
-use fairfront_core::{Condition, Purpose, Stream, Target, Unit};
+use fairfront_core::{Purpose, Stream, Target, Unit};
 use fairfront_learn::{
     Binned, BoostSettings, Calibrated, Error, FeatureKind, Folds, Forest, Labels, Link,
-    NumberProblem, NumberQuality, OutOfFold, Wanted, boost, cross_fit, learn,
+    NumberProblem, NumberQuality, OutOfFold, Stratum, Wanted, boost, cross_fit, learn,
 };
 
 use crate::table::{Table, mixed, raw};
@@ -200,7 +200,7 @@ fn features_are_the_mean_the_differences_and_their_products() {
     let numbers = numbers(&table, 0.5, 5);
     let rows = of_numbers(&table, &numbers);
     let wanted = Wanted {
-        comparisons: vec![(0, Condition::All)],
+        comparisons: vec![(0, Stratum::All)],
         products: vec![0],
         ..Wanted::default()
     };

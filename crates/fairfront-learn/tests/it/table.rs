@@ -13,6 +13,8 @@ pub(crate) struct Table {
     /// Categories and their number; a category past the last is unseen.
     pub(crate) categories: Vec<(Vec<u32>, u32)>,
     pub(crate) labels: Vec<u32>,
+    /// The group of each row; without any, rows alternate between two groups.
+    pub(crate) groups: Vec<u32>,
 }
 
 impl Table {
@@ -56,7 +58,8 @@ impl Table {
             };
             let codes = rows.iter().flat_map(codes_of_row).collect();
             let labels = rows.iter().map(|row| label(*row)).collect();
-            let groups = vec![rows.iter().map(|r| (*r % 2) as u32).collect()];
+            let group = |r: &usize| self.groups.get(*r).copied().unwrap_or(*r as u32 % 2);
+            let groups = vec![rows.iter().map(group).collect()];
             RowBlock::new(
                 &schema,
                 numeric,

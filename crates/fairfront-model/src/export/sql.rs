@@ -106,7 +106,9 @@ fn sum(model: &Model, terms: &Terms, intercept: f64) -> String {
             add_number(&mut sum, term, &missing_numbers);
         }
     }
-    if let Some(learned) = &terms.learned {
+    if let Some(learned) = &terms.learned
+        && learned.coefficients.iter().any(|c| *c != 0.0)
+    {
         let columns = learned::columns(terms, &missing_numbers, &missing_strings);
         learned::add(&mut sum, learned, &columns);
     }

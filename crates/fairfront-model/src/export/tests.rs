@@ -7,6 +7,7 @@ use crate::seal::reseal;
 
 const MODEL: &str = include_str!("../../cases/model.json");
 const NUMBER: &str = include_str!("../../cases/model-number.json");
+const CLASSES: &str = include_str!("../../cases/model-classes.json");
 const FORMATS: [ExportFormat; 3] = [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table];
 
 /// The coefficients of a model with one score.
@@ -155,6 +156,61 @@ fn numbers_are_exported_in_the_unit_of_the_target() {
     assert!(keys.contains(&"fairfront.target.center") && !keys.contains(&"fairfront.positive"));
 }
 
+#[test]
+fn classes_are_exported_with_a_score_each() {
+    let model = Model::from_json(CLASSES).expect("a model");
+    assert_eq!(Model::from_json(&model.to_json()), Ok(model.clone()));
+    let text = |format| {
+        let bytes = model.export(format).expect("exported");
+        String::from_utf8(bytes).expect("UTF-8")
+    };
+    let sql = text(ExportFormat::Sql);
+    assert!(sql.contains("fairfront 0.1.0; predicts grade\n"), "{sql}");
+    for part in [
+        "    CAST((-7.5e-1) AS DOUBLE PRECISION)\n",
+        "    AS \"score[high]\"\n  FROM input\n) AS scored;\n",
+        "ELSE EXP(1.25e0 * (\"score[mid]\" - \"score[low]\")) END",
+        "    AS \"probability[high]\",\n  CASE\n    \
+         WHEN \"score[low]\" >= \"score[mid]\" AND \"score[low]\" >= \"score[high]\" THEN 'low'\n    \
+         WHEN \"score[mid]\" >= \"score[high]\" THEN 'mid'\n    ELSE 'high' END AS \"decision\"\n",
+    ] {
+        assert!(sql.contains(part), "{part}\n{sql}");
+    }
+    let table = text(ExportFormat::Table);
+    for line in [
+        "feature,column,category,coefficient[low],coefficient[mid],coefficient[high],shift,factor,mean\n",
+        "\nage,age,,-0.75,0.25,0.5,38.5,13.0,38.5\n",
+        "\njob=nurse,job,nurse,0.2,-0.1,-0.1,,,\n",
+        "\n(intercept),,,0.25,0.5,-0.75,,,\n(calibration slope),,,1.25,1.25,1.25,,,\n",
+    ] {
+        assert!(table.contains(line), "{table}");
+    }
+
+    let bytes = model.export(ExportFormat::Onnx).expect("a graph");
+    let proto = proto::Model::decode(bytes.as_slice()).expect("a graph");
+    let graph = proto.graph.expect("a graph");
+    let outputs: Vec<&str> = graph.output.iter().map(|o| o.name.as_str()).collect();
+    assert_eq!(outputs, ["label", "probabilities", "score"]);
+    let count = |op: &str| graph.node.iter().filter(|n| n.op_type == op).count();
+    // Each column is encoded once, for all classes.
+    assert_eq!((count("Div"), count("Gather")), (2, 2));
+    assert_eq!((count("ArgMax"), count("Softmax")), (1, 1));
+    let label = graph.node.iter().find(|n| n.output == ["label"]);
+    let names = &label.expect("a label").attribute[1];
+    assert_eq!(names.strings, ["low", "mid", "high"]);
+    let property = |key: &str| {
+        let found = proto.metadata_props.iter().find(|p| p.key == key);
+        found.map(|property| property.value.as_str())
+    };
+    assert_eq!(
+        property("fairfront.classes"),
+        Some(r#"["low","mid","high"]"#)
+    );
+    assert_eq!(property("fairfront.ordered"), Some("true"));
+    assert_eq!(property("fairfront.calibration.slope"), Some("1.25"));
+    assert_eq!(property("fairfront.threshold"), None);
+}
+
 /// Every accepted model can be exported, or is rejected with a reason. With a wrong checksum it is
 /// rejected.
 fn try_out(text: &str) {
@@ -207,7 +263,7 @@ proptest! {
 
     #[test]
     fn no_other_value_panics(
-        of in prop::sample::select(&[MODEL, NUMBER]),
+        of in prop::sample::select(&[MODEL, NUMBER, CLASSES]),
         at in any::<prop::sample::Index>(),
         with in prop_oneof![
             Just("null".to_owned()),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fairfront_core::{BLOCK_ROWS, predictor_of, scores};
 use fairfront_data::{
-    Column, Encoder, Encoding, Error as DataError, NumericRule, Place, RowFacts, Table,
+    Column, Encoder, Encoding, Error as DataError, NumericRule, Place, RowFacts, Table, TargetRule,
 };
 use rayon::prelude::*;
 
@@ -33,7 +33,8 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     let done: Vec<Result<(), Range<usize>>> = blocks
         .map(|(index, out)| {
             let first = index * BLOCK_ROWS;
-            score_block(&encoder, &params, n_scores, first, out)
+            let n = out.len() / n_scores;
+            score_block(&encoder, &params, first, &unlabeled(&encoding, n), out)
         })
         .collect();
     // The first block that failed, in row order.
@@ -44,26 +45,35 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     }
 }
 
+/// Facts about rows that are only scored. Their label is the first class, or negative.
+pub(super) fn unlabeled(encoding: &Encoding, n: usize) -> RowFacts {
+    let target = encoding.target.as_ref();
+    let label = match target.and_then(TargetRule::classes) {
+        Some(_) => 0.0,
+        None => -1.0,
+    };
+    RowFacts {
+        labels: vec![label; n],
+        groups: Vec::new(),
+        weights: vec![1.0; n],
+    }
+}
+
 /// Fills `out` with the scores of the next rows, or returns the rows that cannot be scored.
 fn score_block(
     encoder: &Encoder,
     params: &[f64],
-    n_scores: usize,
     first: usize,
+    facts: &RowFacts,
     out: &mut [f64],
 ) -> Result<(), Range<usize>> {
-    let n = out.len() / n_scores;
+    let n = facts.labels.len();
     let all = first..first + n;
     let rows: Vec<u32> = (all.start as u32..all.end as u32).collect();
-    let facts = RowFacts {
-        labels: vec![-1.0; n],
-        groups: Vec::new(),
-        weights: vec![1.0; n],
-    };
-    let encoded = encoder.encode(&rows, &facts).map_err(|_| all.clone())?;
+    let encoded = encoder.encode(&rows, facts).map_err(|_| all.clone())?;
     let found = scores(&*predictor_of(encoded.schema()), &encoded, params).map_err(|_| all)?;
     if let Some(at) = found.iter().position(|score| !score.is_finite()) {
-        let row = first + at / n_scores;
+        let row = first + at * n / found.len();
         return Err(row..row + 1);
     }
     out.copy_from_slice(&found);

@@ -1,3 +1,5 @@
+mod class;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 

@@ -211,6 +211,8 @@ pub fn uncertified_model(
 }
 
 #[cfg(test)]
+mod class_tests;
+#[cfg(test)]
 mod number_tests;
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@
 //! and the largest value over λ is the least cost. Every λ gives a valid bound, so that an imprecise
 //! search only makes it looser.
 
-use fairfront_core::{Condition, Costs, Loaded, Measure};
-use fairfront_learn::{Learned, OutOfFoldFeatures};
+use fairfront_core::{Costs, Loaded, Measure};
+use fairfront_learn::{Learned, OutOfFoldFeatures, Stratum};
 use rayon::prelude::*;
 
 use crate::{Overlay, OverlayKind, OverlayPoint};
@@ -43,6 +43,10 @@ pub(crate) fn bounds(
         return Vec::new();
     };
     let schema = train.schema();
+    // The bound is that of decisions between two labels.
+    if !schema.target.is_binary() {
+        return Vec::new();
+    }
     let of_measure = |measure: &Measure| {
         let about = Comparisons::of(train, learned, out_of_fold, *measure)?;
         let rows = Rows::new(train, out_of_fold, &about, *costs);
@@ -60,7 +64,7 @@ pub(crate) fn bounds(
 /// The learners of groups whose rates a measure compares.
 struct Comparisons<'a> {
     /// Per learner: its condition, its number of classes, the compared classes, its probabilities.
-    learners: Vec<(Condition, usize, Vec<usize>, &'a [f64])>,
+    learners: Vec<(Stratum, usize, Vec<usize>, &'a [f64])>,
 }
 
 impl<'a> Comparisons<'a> {
@@ -88,8 +92,8 @@ impl<'a> Comparisons<'a> {
 
 /// The attribute whose groups a measure compares, and the rows whose rates it compares; `None` if it
 /// is not the largest difference between rates.
-pub(super) fn compared(measure: Measure) -> Option<(usize, &'static [Condition])> {
-    use Condition::{All, Negative, Positive};
+pub(super) fn compared(measure: Measure) -> Option<(usize, &'static [Stratum])> {
+    use Stratum::{All, Negative, Positive};
     match measure {
         Measure::DemographicParity { attribute } => Some((attribute, &[All])),
         Measure::EqualOpportunity { attribute } => Some((attribute, &[Positive])),
@@ -145,7 +149,7 @@ impl Rows {
         let mut shares = Vec::with_capacity(used.len() * sizes.iter().sum::<usize>());
         for row in &used {
             for (given, n_classes, classes, probabilities) in &about.learners {
-                let of_label = given.probability(eta(row));
+                let of_label = given.probability(&[eta(row)]);
                 let own = &probabilities[row * n_classes..][..*n_classes];
                 shares.extend(classes.iter().map(|class| of_label * own[*class]));
             }

@@ -1,8 +1,8 @@
 //! Thresholds by group: decisions that use the sensitive attribute.
 
-use fairfront_core::{Condition, Costs, Loaded, Measure};
+use fairfront_core::{Costs, Loaded, Measure};
 use fairfront_data::{Encoded, Part};
-use fairfront_learn::Learned;
+use fairfront_learn::{Learned, Stratum};
 use rayon::prelude::*;
 
 use super::bound::compared;
@@ -121,11 +121,11 @@ impl Group {
     fn new(
         code: u32,
         mut rows: Vec<(f64, bool, f64)>,
-        conditions: &[Condition],
+        conditions: &[Stratum],
         costs: Costs,
     ) -> Option<Self> {
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let counts = |given: Condition, positive: bool| {
+        let counts = |given: Stratum, positive: bool| {
             given.label().is_none_or(|label| (label > 0.0) == positive)
         };
         let totals = conditions.iter().map(|given| {
@@ -230,12 +230,12 @@ impl Group {
 fn groups(
     train: &Loaded,
     eta: &[f64],
-    (attribute, conditions): (usize, &[Condition]),
+    (attribute, conditions): (usize, &[Stratum]),
     costs: Costs,
 ) -> Vec<Group> {
     let about = &train.schema().attributes[attribute];
     let is_compared = |group: &u32| {
-        let left_out = |given: &Condition| about.small.with_label(given.label()).contains(group);
+        let left_out = |given: &Stratum| about.small.with_label(given.label()).contains(group);
         !conditions.iter().any(left_out)
     };
     let codes = (0..about.groups.len() as u32).filter(is_compared);
@@ -328,16 +328,16 @@ mod tests {
 
     use super::*;
 
-    const GIVEN: [&[Condition]; 3] = [
-        &[Condition::All],
-        &[Condition::Positive],
-        &[Condition::Positive, Condition::Negative],
+    const GIVEN: [&[Stratum]; 3] = [
+        &[Stratum::All],
+        &[Stratum::Positive],
+        &[Stratum::Positive, Stratum::Negative],
     ];
 
     /// Cost and difference of thresholds, counted row by row.
     fn counted(
         groups: &[Vec<(f64, bool, f64)>],
-        given: &[Condition],
+        given: &[Stratum],
         thresholds: &[f64],
     ) -> [f64; 2] {
         let mut cost = 0.0;

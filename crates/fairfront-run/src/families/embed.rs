@@ -1,17 +1,18 @@
 //! Parameters of each family among the parameters of the whole front.
 
-use fairfront_core::Points;
+use fairfront_core::{Classes, Points};
 use fairfront_data::Encoding;
 
 use crate::Family;
 use crate::fit::Earlier;
 
-/// Numbers of parameters of a front with learners: numeric features, features of learners,
-/// categories; then the intercept.
+/// Numbers of parameters of a front with learners: for each class, numeric features, features of learners,
+/// categories; then the intercepts. Targets that are not classes have one score, like a single class.
 pub(crate) struct Space {
     numeric: usize,
     learned: usize,
     categories: usize,
+    n_scores: usize,
 }
 
 impl Space {
@@ -22,57 +23,66 @@ impl Space {
             numeric: columns.numeric.len(),
             learned: encoding.learned.as_ref().map_or(0, |l| l.features.len()),
             categories: columns.n_features() - columns.numeric.len(),
+            n_scores: columns.target.classes().map_or(1, Classes::len),
         }
     }
 
+    fn n_features(&self) -> usize {
+        self.numeric + self.learned + self.categories
+    }
+
     pub(crate) fn n_params(&self) -> usize {
-        self.numeric + self.learned + self.categories + 1
+        self.n_scores * (self.n_features() + 1)
     }
 
     /// Linear models, with zeros for the features of learners.
     pub(crate) fn of_linear(&self, points: &Points) -> Points {
-        self.map(points, self.n_params(), |point, out| {
-            out.extend_from_slice(&point[..self.numeric]);
+        self.map(points, self.n_features(), |own, out| {
+            out.extend_from_slice(&own[..self.numeric]);
             out.resize(out.len() + self.learned, 0.0);
-            out.extend_from_slice(&point[self.numeric..]);
+            out.extend_from_slice(&own[self.numeric..]);
         })
     }
 
     /// Models of learners, with zeros for the columns.
     pub(crate) fn of_learned(&self, points: &Points) -> Points {
-        self.map(points, self.n_params(), |point, out| {
+        self.map(points, self.n_features(), |own, out| {
             out.resize(out.len() + self.numeric, 0.0);
-            out.extend_from_slice(&point[..self.learned]);
+            out.extend_from_slice(own);
             out.resize(out.len() + self.categories, 0.0);
-            out.extend_from_slice(&point[self.learned..]);
         })
     }
 
     fn to_linear(&self, points: &Points) -> Points {
-        let n = self.n_params() - self.learned;
-        self.map(points, n, |point, out| {
-            out.extend_from_slice(&point[..self.numeric]);
-            out.extend_from_slice(&point[self.numeric + self.learned..]);
+        self.map(points, self.numeric + self.categories, |own, out| {
+            out.extend_from_slice(&own[..self.numeric]);
+            out.extend_from_slice(&own[self.numeric + self.learned..]);
         })
     }
 
     fn to_learned(&self, points: &Points) -> Points {
-        self.map(points, self.learned + 1, |point, out| {
-            let end = self.numeric + self.learned;
-            out.extend_from_slice(&point[self.numeric..end]);
-            out.extend(point.last());
+        self.map(points, self.learned, |own, out| {
+            out.extend_from_slice(&own[self.numeric..self.numeric + self.learned]);
         })
     }
 
-    #[expect(clippy::unused_self, reason = "all mappings are methods")]
+    /// The points with other coefficients of each score, `n_features` of them, and the same intercepts.
     fn map(
         &self,
         points: &Points,
-        n_params: usize,
+        n_features: usize,
         write: impl Fn(&[f64], &mut Vec<f64>),
     ) -> Points {
+        let n_params = self.n_scores * (n_features + 1);
         let mut all = Vec::with_capacity(points.len() * n_params);
-        points.iter().for_each(|point| write(point, &mut all));
+        for point in points.iter() {
+            let (coefficients, intercepts) = point.split_at(point.len() - self.n_scores);
+            let n_own = coefficients.len() / self.n_scores;
+            for class in 0..self.n_scores {
+                write(&coefficients[class * n_own..(class + 1) * n_own], &mut all);
+            }
+            all.extend_from_slice(intercepts);
+        }
         Points::from_vec(n_params, all)
     }
 
@@ -111,5 +121,63 @@ impl Space {
             updates: earlier.updates,
             families: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(values: &[f64]) -> Points {
+        Points::from_vec(values.len(), values.to_vec())
+    }
+
+    #[test]
+    fn each_class_has_its_own_coefficients() {
+        let space = Space {
+            numeric: 1,
+            learned: 2,
+            categories: 1,
+            n_scores: 3,
+        };
+        assert_eq!(space.n_params(), 15);
+        let linear = [11.0, 12.0, 21.0, 22.0, 31.0, 32.0, 1.0, 2.0, 3.0];
+        let wide = space.of_linear(&point(&linear));
+        let expected = [
+            [11.0, 0.0, 0.0, 12.0],
+            [21.0, 0.0, 0.0, 22.0],
+            [31.0, 0.0, 0.0, 32.0],
+        ];
+        assert_eq!(
+            wide.get(0),
+            [expected.as_flattened(), &[1.0, 2.0, 3.0]].concat()
+        );
+        assert_eq!(space.to_linear(&wide), point(&linear));
+        let wide = space.of_learned(&point(&linear));
+        let expected = [
+            [0.0, 11.0, 12.0, 0.0],
+            [0.0, 21.0, 22.0, 0.0],
+            [0.0, 31.0, 32.0, 0.0],
+        ];
+        assert_eq!(
+            wide.get(0),
+            [expected.as_flattened(), &[1.0, 2.0, 3.0]].concat()
+        );
+        assert_eq!(space.to_learned(&wide), point(&linear));
+    }
+
+    #[test]
+    fn one_score_has_one_intercept() {
+        let space = Space {
+            numeric: 1,
+            learned: 2,
+            categories: 1,
+            n_scores: 1,
+        };
+        let wide = space.of_learned(&point(&[1.0, 2.0, 3.0]));
+        assert_eq!(wide.get(0), [0.0, 1.0, 2.0, 0.0, 3.0]);
+        assert_eq!(space.to_learned(&wide), point(&[1.0, 2.0, 3.0]));
+        let wide = space.of_linear(&point(&[1.0, 2.0, 3.0]));
+        assert_eq!(wide.get(0), [1.0, 0.0, 0.0, 2.0, 3.0]);
     }
 }

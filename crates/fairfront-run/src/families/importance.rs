@@ -1,5 +1,6 @@
 //! The importance of columns for learners, as `run.json` describes it.
 
+use fairfront_core::Target;
 use fairfront_data::{Encoded, Part};
 use fairfront_learn::{ClassProblem, GroupClasses, Learned, NumberProblem};
 
@@ -24,9 +25,16 @@ pub(super) fn add_importances(
     let weights: Vec<f64> = rows.blocks().flat_map(|b| b.weights().to_vec()).collect();
     let labels = || rows.blocks().flat_map(|b| b.labels().to_vec());
     let mut classes = Vec::new();
-    if !learned.outcome.is_number() {
-        let labels = labels().map(|label| Some(u32::from(label > 0.0)));
-        classes.push((labels.collect(), 2));
+    match &train.schema().target {
+        Target::Binary => {
+            let labels = labels().map(|label| Some(u32::from(label > 0.0)));
+            classes.push((labels.collect(), 2));
+        }
+        Target::Classes(own) => {
+            let labels = labels().map(|label| Some(label as u32));
+            classes.push((labels.collect(), own.len()));
+        }
+        Target::Number(_) => (),
     }
     for group in &learned.groups {
         let attributes = &train.schema().attributes;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fairfront_core::meter::{self, Phase};
-use fairfront_core::{Condition, Dataset, Objective, Output, Statistics, StopSignal, say};
-use fairfront_data::{Diagnostic, Encoded, Encoding, Part};
+use fairfront_core::{Dataset, Measure, Objective, Output, Statistics, StopSignal, Target, say};
+use fairfront_data::{Diagnostic, Encoded, Encoding, Part, grammar};
 use fairfront_learn::{
     GroupColumns, GroupLearner, Learned, Learner, LearnerQuality, OutOfFoldFeatures,
-    ProbabilityColumn, Source, Wanted, learn,
+    ProbabilityColumn, Source, Stratum, Wanted, learn,
 };
 
 use super::importance::add_importances;
@@ -145,18 +145,17 @@ fn with_features(learned: &Learned, rows: &Dataset) -> Result<(Dataset, Dataset)
 }
 
 /// The comparisons of groups that the objectives make: an attribute, and the rows that count.
-pub(super) fn comparisons(objectives: &[Arc<dyn Objective>]) -> Vec<(usize, Condition)> {
-    let mut comparisons: Vec<(usize, Condition)> = Vec::new();
+pub(super) fn comparisons(
+    objectives: &[Arc<dyn Objective>],
+    target: &Target,
+) -> Vec<(usize, Stratum)> {
+    let mut comparisons: Vec<(usize, Stratum)> = Vec::new();
     for objective in objectives {
         let Some((attribute, _)) = objective.compares() else {
             continue;
         };
         for label in objective.labels() {
-            let given = match label {
-                None => Condition::All,
-                Some(label) if label > 0.0 => Condition::Positive,
-                Some(_) => Condition::Negative,
-            };
+            let given = Stratum::of(label, target.n_labels());
             if !comparisons.contains(&(attribute, given)) {
                 comparisons.push((attribute, given));
             }
@@ -198,7 +197,8 @@ fn wanted(
 ) -> Result<Wanted, Error> {
     let encoding = &encoded.encoding;
     let brought = &request.brought;
-    let attributes = &encoded.part(Part::Train).schema().attributes;
+    let schema = encoded.part(Part::Train).schema();
+    let attributes = &schema.attributes;
     let mut groups = Vec::new();
     for own in &brought.groups {
         let Some(attribute) = attributes.iter().position(|a| a.name == own.attribute) else {
@@ -210,24 +210,27 @@ fn wanted(
         let columns = own.columns.iter().map(|c| probability_column(encoding, c));
         groups.push(GroupColumns {
             attribute,
-            given: match own.positive {
-                None => Condition::All,
-                Some(true) => Condition::Positive,
-                Some(false) => Condition::Negative,
+            given: match (own.class, own.positive) {
+                (Some(class), _) => Stratum::Class(class),
+                (None, None) => Stratum::All,
+                (None, Some(true)) => Stratum::Positive,
+                (None, Some(false)) => Stratum::Negative,
             },
             columns: columns.collect::<Result<_, _>>()?,
         });
     }
-    let outcome = brought.outcome.as_deref();
-    let outcome = outcome
-        .map(|column| score_column(encoding, column))
-        .transpose()?;
+    let outcome = match brought.outcome.as_deref() {
+        Some(columns) => score_columns(encoding, columns)?.1,
+        None => Vec::new(),
+    };
     let mut ignored = request.ignored.clone();
-    ignored.extend(brought.outcome.iter().cloned());
+    ignored.extend(outcome.iter().map(|own| own.column.clone()));
+    let loss = objectives.first().and_then(|loss| loss.measure());
     Ok(Wanted {
-        comparisons: comparisons(objectives),
+        comparisons: comparisons(objectives, &schema.target),
         products: products(objectives),
-        outcome: outcome.map(|(_, column)| column),
+        logarithms: loss == Some(Measure::LogLoss),
+        outcome,
         groups,
         from_estimator: brought.estimator,
         ignored,
@@ -253,7 +256,7 @@ pub(super) fn probability_column(
         }
         position += 1 + usize::from(rule.indicator);
     }
-    let wanted = match encoding.columns_schema().target.is_binary() {
+    let wanted = match encoding.columns_schema().target.decides() {
         true => "choose a column of probabilities",
         false => "choose a column of predictions",
     };
@@ -263,26 +266,43 @@ pub(super) fn probability_column(
 }
 
 /// A numeric column as probabilities of the target or, if that is a number, as predictions in the unit of
-/// the labels.
-pub(super) fn score_column(
+/// the labels. With more than two classes, a list of columns, one per class.
+pub(super) fn score_columns(
     encoding: &Encoding,
-    column: &str,
-) -> Result<(Source, ProbabilityColumn), Error> {
-    let mut own = probability_column(encoding, column)?;
-    let Some(unit) = encoding.columns_schema().target.unit().cloned() else {
-        return Ok((Source::Columns(vec![own.clone()]), own));
+    columns: &str,
+) -> Result<(Source, Vec<ProbabilityColumn>), Error> {
+    let target = encoding.columns_schema().target;
+    if let Some(classes) = target.classes() {
+        let names = grammar::names(columns)?;
+        if names.len() != classes.len() {
+            let listed = classes.names.join(", ");
+            return Err(Error::usage(say![
+                SCORE.of(columns),
+                ": expected a column with the probability of each class, found ",
+                names.len().to_string(),
+                "; list one column for each of {listed}, in this order"
+            ]));
+        }
+        let own = names.iter().map(|name| probability_column(encoding, name));
+        let own = own.collect::<Result<Vec<_>, _>>()?;
+        return Ok((Source::Columns(own.clone()), own));
+    }
+    let mut own = probability_column(encoding, columns)?;
+    let Some(unit) = target.unit() else {
+        return Ok((Source::Columns(vec![own.clone()]), vec![own]));
     };
     own.shift = unit.label(own.shift);
     own.factor /= unit.scale;
-    Ok((Source::Number(own.clone()), own))
+    Ok((Source::Number(own.clone()), vec![own]))
 }
 
 /// The description of the learners in `run.json`.
 fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<LearnerInfo> {
-    let unit = encoding.columns_schema().target.unit().cloned();
+    let of_target = encoding.columns_schema().target;
+    let unit = of_target.unit();
     let info = |learner: &Learner, predicts, classes| {
         let mut info = info(learner, family, predicts, classes);
-        if let (LearnerQuality::Number(quality), Some(unit)) = (learner.quality, &unit) {
+        if let (LearnerQuality::Number(quality), Some(unit)) = (learner.quality, unit) {
             info.rmse = Some(unit.scale * quality.squared_error.sqrt());
             info.r2 = Some(quality.r2);
         }
@@ -290,9 +310,10 @@ fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<Learn
     };
     let target = encoding.target.as_ref();
     let positive = target.map_or_else(|| "positive".into(), fairfront_data::TargetRule::condition);
-    let classes = match unit {
-        Some(_) => Vec::new(),
-        None => vec!["negative".to_owned(), "positive".to_owned()],
+    let classes = match &of_target {
+        Target::Number(_) => Vec::new(),
+        Target::Binary => vec!["negative".to_owned(), "positive".to_owned()],
+        Target::Classes(classes) => classes.names.clone(),
     };
     let mut all = vec![info(&learned.outcome, positive.clone(), classes)];
     for GroupLearner {
@@ -304,9 +325,16 @@ fn learners(learned: &Learned, encoding: &Encoding, family: Family) -> Vec<Learn
     } in &learned.groups
     {
         let predicts = match given {
-            Condition::All => attribute.clone(),
-            Condition::Positive => format!("{attribute} given {positive}"),
-            Condition::Negative => format!("{attribute} given not {positive}"),
+            Stratum::All => attribute.clone(),
+            Stratum::Positive => format!("{attribute} given {positive}"),
+            Stratum::Negative => format!("{attribute} given not {positive}"),
+            Stratum::Class(class) => {
+                let name = of_target.classes().map(|own| &own.names[*class as usize]);
+                format!(
+                    "{attribute} given {positive} = {}",
+                    name.map_or("", |name| name)
+                )
+            }
         };
         let name = |class: &Option<String>| class.clone().unwrap_or_else(|| "(others)".into());
         all.push(info(learner, predicts, classes.iter().map(name).collect()));

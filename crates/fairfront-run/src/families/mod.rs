@@ -7,6 +7,8 @@
 
 mod bound;
 mod by_group;
+#[cfg(test)]
+mod class_tests;
 mod embed;
 mod importance;
 mod learning;
@@ -72,27 +74,26 @@ pub(crate) fn find(
         None,
     )?;
     let target = &encoded.part(Split::Train).schema().target;
-    let is_number = !target.is_binary();
+    let is_binary = target.is_binary();
     // Linear models and models of learners can be compared only in measures.
     let is_joint = request.family.family == FamilyName::Auto;
     let in_measures = FitRequest {
         front_in: Some(FrontIn::Measures),
         ..request.clone()
     };
-    let request = match is_joint && is_number && request.front_in.is_none() {
+    let request = match is_joint && !is_binary && request.front_in.is_none() {
         true => &in_measures,
         false => request,
     };
     let given = Given { request, ..given };
     if let Err(why) = suits(&objectives, request, target) {
         if request.family.family == FamilyName::Trees {
-            let loss = if is_number {
-                "squared_error"
-            } else {
-                "error_rate"
+            let loss = match target.decides() {
+                true => "error_rate",
+                false => "squared_error",
             };
             return Err(Error::usage(match request.front_in {
-                Some(FrontIn::Objectives) if !is_number => {
+                Some(FrontIn::Objectives) if is_binary => {
                     say![FRONT_IN.is("objectives"), ": ", why; "remove it"]
                 }
                 _ => say![
@@ -125,10 +126,10 @@ pub(crate) fn find(
              boosted trees"
         )));
     }
-    if is_number && request.family.by_group {
+    if !is_binary && request.family.by_group {
         learning.diagnostics.push(Diagnostic::note(
             "learners do not read the sensitive columns, and thresholds by group are not shown: they apply \
-             only to decisions",
+             only to decisions between two values",
         ));
     }
     let space = Space::of(&learning.combined.encoding);
@@ -187,9 +188,16 @@ fn suits(
     let loss = objectives.first().and_then(|first| first.measure());
     let in_objectives = request.front_in == Some(FrontIn::Objectives);
     if !target.is_binary() {
-        if loss != Some(Measure::Rmse) {
-            let problem = "learners predict the mean of a number, so models of learners need squared_error \
-                           as their loss";
+        let problem = match (target.decides(), loss) {
+            (true, Some(Measure::ErrorRate(_) | Measure::LogLoss))
+            | (false, Some(Measure::Rmse)) => None,
+            (true, _) => Some("models of learners need error_rate or log_loss as their loss"),
+            (false, _) => Some(
+                "learners predict the mean of a number, so models of learners need squared_error as \
+                 their loss",
+            ),
+        };
+        if let Some(problem) = problem {
             return Err(problem.into());
         }
         if request.family.family != FamilyName::Auto {
@@ -331,7 +339,7 @@ pub(crate) fn overlays(
     };
     let train = encoded.part(Split::Train);
     let mut overlays = bound::bounds(&train.loaded()?, learned, &learning.out_of_fold, measures);
-    if request.by_group {
+    if request.by_group && train.schema().target.is_binary() {
         overlays.extend(by_group::by_group(encoded, learned, measures)?);
     }
     if let Some(column) = &request.brought.outcome
@@ -351,11 +359,14 @@ fn score_marks(
     measures: &[Measure],
 ) -> Result<Vec<Overlay>, Error> {
     let (own, margin) = match (source, measures.first()) {
+        (Source::Columns(columns), _) if columns.len() > 1 => {
+            (&columns[..], Margin::Classes(columns.len()))
+        }
         (Source::Columns(columns), Some(Measure::ErrorRate(costs))) => {
-            (&columns[0], Margin::Probability(*costs))
+            (&columns[..], Margin::Probability(*costs))
         }
         // Shift and factor of the column already lead to the unit of the labels.
-        (Source::Number(column), _) => (column, Margin::Label),
+        (Source::Number(column), _) => (std::slice::from_ref(column), Margin::Label),
         _ => return Ok(Vec::new()),
     };
     let mut overlays = Vec::new();

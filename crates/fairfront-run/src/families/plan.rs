@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use fairfront_core::{Condition, Objective, say};
+use fairfront_core::{Objective, say};
 use fairfront_data::{Encoded, Facts, Part, Prepared};
-use fairfront_learn::{Folds, GroupClasses};
+use fairfront_learn::{Folds, GroupClasses, Stratum};
 
 use super::learning::comparisons;
 use super::suits;
@@ -22,10 +22,12 @@ pub struct EstimatorPlan {
     pub rows: Vec<u32>,
     /// The fold of each row: its probabilities come from estimators fitted without this fold.
     pub folds: Vec<u8>,
-    /// Whether the label of each row is positive; empty if the target is a number.
+    /// Whether the label of each row is positive; empty if the target is not binary.
     pub labels: Vec<bool>,
     /// The target of each row, if it is a number.
     pub numbers: Vec<f64>,
+    /// The position of the class of each row, if there are more than two classes.
+    pub classes: Vec<u32>,
     /// The comparisons of groups whose probabilities are needed.
     pub groups: Vec<GroupPlan>,
 }
@@ -36,7 +38,7 @@ pub struct GroupPlan {
     /// The name of the attribute.
     pub attribute: String,
     /// The rows among which its groups are compared.
-    pub given: Condition,
+    pub given: Stratum,
     /// The group of each class; `None` is the class of all groups that are not compared.
     pub classes: Vec<Option<String>>,
     /// The class of each row; `None` for rows that are scored, but not fitted.
@@ -77,7 +79,7 @@ pub fn plan_estimators(
     let mut order: Vec<usize> = (0..positions.len()).collect();
     order.sort_unstable_by_key(|at| positions[*at]);
     let mut groups = Vec::new();
-    for (attribute, given) in comparisons(&objectives) {
+    for (attribute, given) in comparisons(&objectives, &schema.target) {
         let about = &schema.attributes[attribute];
         let of = GroupClasses::of(train, attribute, given);
         // A single group is not compared with anything.
@@ -96,9 +98,13 @@ pub fn plan_estimators(
     let own = order.iter().map(|at| positions[*at] as usize);
     Ok(EstimatorPlan {
         rows: own.clone().map(|p| prepared.rows[p]).collect(),
-        labels: match unit {
-            Some(_) => Vec::new(),
-            None => own.clone().map(|p| prepared.labels[p] > 0.0).collect(),
+        labels: match schema.target.is_binary() {
+            false => Vec::new(),
+            true => own.clone().map(|p| prepared.labels[p] > 0.0).collect(),
+        },
+        classes: match schema.target.classes() {
+            None => Vec::new(),
+            Some(_) => own.clone().map(|p| prepared.labels[p] as u32).collect(),
         },
         numbers: unit.map_or_else(Vec::new, |unit| {
             own.map(|p| unit.number(prepared.labels[p])).collect()

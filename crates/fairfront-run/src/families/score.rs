@@ -1,20 +1,23 @@
-//! A column of probabilities, or of predicted numbers, that another model produced.
+//! Columns of probabilities, or of predicted numbers, that another model produced.
 
 use fairfront_core::{Dataset, grouped, say};
 use fairfront_data::{Diagnostic, Encoded, Part};
 use fairfront_learn::{ProbabilityColumn, Source};
 
-use super::learning::score_column;
+use super::learning::score_columns;
 use crate::Error;
 use crate::setting::SCORE;
 
 /// Standard errors by which the loss on other rows must be higher for a warning.
 const CLEARLY: f64 = 3.0;
 
-/// Checks that the column holds probabilities, or predictions of a number, and warns if they look like those of a model that was
-/// trained on the training rows.
+/// The largest difference from 1 of the sum of the probabilities of all classes.
+const MOST_EXCESS: f64 = 0.01;
+
+/// Checks that the columns hold probabilities, or predictions of a number, and warns if they look like those
+/// of a model that was trained on the training rows.
 pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, Error> {
-    let (source, own) = score_column(&encoded.encoding, column)?;
+    let (source, own) = score_columns(&encoded.encoding, column)?;
     let is_number = matches!(source, Source::Number(_));
     let (kind, loss) = match is_number {
         false => ("probability", "log loss"),
@@ -23,7 +26,7 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     let rules = &encoded.encoding.numeric;
     if rules
         .iter()
-        .any(|rule| rule.column == column && rule.indicator)
+        .any(|rule| rule.indicator && own.iter().any(|own| own.column == rule.column))
     {
         return Err(Error::data(say![
             SCORE.of(column), ": some rows have no value";
@@ -33,12 +36,22 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     let mut losses = [Losses::default(); 4];
     for part in Part::ALL {
         let rows = encoded.part(part);
-        for probability in values(rows, &own)? {
+        for of_row in values(rows, &own)?.chunks(own.len()) {
             // Scaling and back may move a value by a few units in the last place.
-            if !is_number && !(-1e-9..=1.0 + 1e-9).contains(&probability) {
+            let is_wrong = |value: &&f64| !(-1e-9..=1.0 + 1e-9).contains(*value);
+            if let (false, Some(wrong)) = (is_number, of_row.iter().find(is_wrong)) {
                 return Err(Error::data(say![
-                    SCORE.of(column), ": ", probability.to_string(), " is not between 0 and 1";
+                    SCORE.of(column), ": ", wrong.to_string(), " is not between 0 and 1";
                     "choose a column of probabilities"
+                ]));
+            }
+            let sum: f64 = of_row.iter().sum();
+            if own.len() > 1 && (sum - 1.0).abs() > MOST_EXCESS {
+                return Err(Error::data(say![
+                    SCORE.of(column),
+                    ": the probabilities of the classes of a row add up to ",
+                    format!("{sum:.4}"),
+                    "; choose columns that add up to 1"
                 ]));
             }
         }
@@ -60,13 +73,16 @@ pub(super) fn check(encoded: &Encoded, column: &str) -> Result<Vec<Diagnostic>, 
     Ok(diagnostics)
 }
 
-/// The column as probabilities, or in the unit of the labels.
-pub(super) fn values(rows: &Dataset, column: &ProbabilityColumn) -> Result<Vec<f64>, Error> {
-    let mut found = Vec::with_capacity(rows.n_rows());
+/// The columns as probabilities or in the unit of the labels, row by row.
+pub(super) fn values(rows: &Dataset, columns: &[ProbabilityColumn]) -> Result<Vec<f64>, Error> {
+    let mut found = Vec::with_capacity(rows.n_rows() * columns.len());
     for block in rows.blocks() {
         let block = block?;
-        let of_row = |row| column.shift + column.factor * block.numeric(row)[column.position];
-        found.extend((0..block.n_rows()).map(of_row));
+        for row in 0..block.n_rows() {
+            let numbers = block.numeric(row);
+            found
+                .extend((columns.iter()).map(|own| own.shift + own.factor * numbers[own.position]));
+        }
     }
     Ok(found)
 }
@@ -87,10 +103,16 @@ impl Losses {
             let block = block?;
             let raw = source.raw(rows.schema(), &block);
             let labels = block.labels().iter().zip(block.weights());
-            for (raw, (label, weight)) in raw.iter().zip(labels) {
-                let loss = match source {
-                    Source::Number(_) => (raw - label) * (raw - label),
-                    _ => (-label * raw).exp().ln_1p(),
+            let width = source.n_outputs();
+            for (raw, (label, weight)) in raw.chunks_exact(width).zip(labels) {
+                let loss = match (source, raw) {
+                    (Source::Number(_), [raw, ..]) => (raw - label) * (raw - label),
+                    (_, [odds]) => (-label * odds).exp().ln_1p(),
+                    // The logarithms of the probabilities of classes.
+                    (_, logs) => {
+                        let sum: f64 = logs.iter().map(|log| log.exp()).sum();
+                        sum.ln() - logs[*label as usize]
+                    }
                 };
                 losses.rows += 1;
                 losses.weight += weight;

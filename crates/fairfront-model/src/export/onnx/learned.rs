@@ -1,7 +1,6 @@
 //! The learned features of a model in an ONNX graph.
 
-use fairfront_core::Condition;
-use fairfront_learn::{FeatureKind, Forest, Learner, ProbabilityColumn, Source};
+use fairfront_learn::{FeatureKind, Forest, Learner, ProbabilityColumn, Source, Stratum};
 
 use super::super::proto::{Attribute, Tensor, UINT8};
 use super::super::{LearnedTerms, Terms};
@@ -52,15 +51,18 @@ impl Inputs {
     /// Adds the terms of all learned features to the sum of each score.
     pub(super) fn add(&self, builder: &mut Builder, sum: &str, scores: &[&LearnedTerms]) -> String {
         let learned = scores[0].learned;
-        let eta = match learned.outcome.is_number() {
-            true => self.odds(builder, &learned.outcome),
+        // With more than two classes, the probability of each.
+        let outcome = match learned.outcome.is_number() {
+            true => vec![self.odds(builder, &learned.outcome)],
+            false if learned.outcome.n_predictions() > 1 => self.classes(builder, &learned.outcome),
             false => {
                 let [_, eta] = self.two_classes(builder, &learned.outcome);
-                eta
+                vec![eta]
             }
         };
+        let eta = &outcome[0];
         let one = builder.double(1.0);
-        let not_eta = builder.node("Sub", &[&one, &eta]);
+        let not_eta = builder.node("Sub", &[&one, eta]);
         // The probability of each class divided by its share.
         let ratios: Vec<Vec<String>> = (learned.groups.iter())
             .map(|group| {
@@ -81,17 +83,26 @@ impl Inputs {
                 let pair = [ratio[class].as_str(), ratio[group.reference].as_str()];
                 let difference = builder.node("Sub", &pair);
                 match group.given {
-                    Condition::All => difference,
-                    Condition::Positive => builder.node("Mul", &[&eta, &difference]),
-                    Condition::Negative => builder.node("Mul", &[&not_eta, &difference]),
+                    Stratum::All => difference,
+                    Stratum::Positive => builder.node("Mul", &[eta, &difference]),
+                    Stratum::Negative => builder.node("Mul", &[&not_eta, &difference]),
+                    Stratum::Class(class) => {
+                        builder.node("Mul", &[&outcome[class as usize], &difference])
+                    }
                 }
             };
             let value = match feature.kind {
                 FeatureKind::Outcome => eta.clone(),
+                FeatureKind::Probability { class } => outcome[class].clone(),
+                FeatureKind::LogProbability { class } => {
+                    let least = builder.double(FeatureKind::LEAST);
+                    let clipped = builder.node("Clip", &[&outcome[class], &least, &one]);
+                    builder.node("Log", &[&clipped])
+                }
                 FeatureKind::Group { learner, class } => difference(learner, class),
                 FeatureKind::Product { learner, class } => {
                     let difference = difference(learner, class);
-                    builder.node("Mul", &[&eta, &difference])
+                    builder.node("Mul", &[eta, &difference])
                 }
             };
             let [shift, factor] = [feature.shift, feature.factor].map(|n| builder.double(n));

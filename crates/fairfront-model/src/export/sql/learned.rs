@@ -7,8 +7,7 @@
 
 use std::fmt::Write as _;
 
-use fairfront_core::Condition;
-use fairfront_learn::{FeatureKind, Forest, Learner, ProbabilityColumn, Source, Tree};
+use fairfront_learn::{FeatureKind, Forest, Learner, ProbabilityColumn, Source, Stratum, Tree};
 
 use super::super::{LearnedTerms, Terms};
 use super::{category, literal, number, softmax};
@@ -87,6 +86,7 @@ pub(super) fn add(sum: &mut String, terms: &LearnedTerms, columns: &Columns) {
             scores.push(format!("{slope} * ({raw}) + {intercept} AS {name}"));
         }
         let classes: Vec<usize> = match at {
+            0 if learner.n_predictions() > 1 => (0..learner.n_predictions()).collect(),
             0 => vec![1],
             _ => terms.classes(at - 1).into_iter().collect(),
         };
@@ -108,14 +108,20 @@ pub(super) fn add(sum: &mut String, terms: &LearnedTerms, columns: &Columns) {
         });
         let difference = format!("({own} - {reference})");
         match group.given {
-            Condition::All => difference,
-            Condition::Positive => format!("{eta} * {difference}"),
-            Condition::Negative => format!("(1e0 - {eta}) * {difference}"),
+            Stratum::All => difference,
+            Stratum::Positive => format!("{eta} * {difference}"),
+            Stratum::Negative => format!("(1e0 - {eta}) * {difference}"),
+            Stratum::Class(class) => format!("{} * {difference}", probability(0, class as usize)),
         }
     };
     let values = terms.features().map(|(feature, coefficient)| {
         let value = match feature.kind {
             FeatureKind::Outcome => eta.clone(),
+            FeatureKind::Probability { class } => probability(0, class),
+            FeatureKind::LogProbability { class } => {
+                let (own, least) = (probability(0, class), literal(FeatureKind::LEAST));
+                format!("LN(CASE WHEN {own} < {least} THEN {least} ELSE {own} END)")
+            }
             FeatureKind::Group { learner, class } => difference(learner, class),
             FeatureKind::Product { learner, class } => {
                 format!("{eta} * {}", difference(learner, class))
