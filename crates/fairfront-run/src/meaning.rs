@@ -757,6 +757,8 @@ mod tests {
 
     #[test]
     fn every_measure_of_classes_has_a_meaning() {
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
         for ordered in [false, true] {
             let names = ["low", "Assoc, voc", ">50K (high)"].map(String::from);
             let target = Target::Classes(fairfront_core::Classes {
@@ -768,6 +770,11 @@ mod tests {
             for name in &names {
                 assert!(known.get(kind(name)).is_some(), "{name}");
             }
+            // The TypeScript implementation reads the meaning from the cases.
+            assert_eq!(
+                cases["measures_of_classes"],
+                serde_json::to_value(&known).unwrap()
+            );
             for (kind, meaning) in &known.0 {
                 let is_shown = |name: &String| super::kind(name) == kind;
                 assert!(names.iter().any(is_shown), "{kind}");

@@ -1,4 +1,4 @@
-use fairfront_core::readable;
+use fairfront_core::{Target, readable};
 use fairfront_data::Ordered;
 use fairfront_model::ModelId;
 use proptest::prelude::*;
@@ -80,6 +80,7 @@ struct FrontCase {
 struct CasesFile {
     measures: Ordered<MeasureMeaning>,
     measures_of_numbers: Ordered<MeasureMeaning>,
+    measures_of_classes: Ordered<MeasureMeaning>,
     fronts: Ordered<FrontCase>,
     cases: Vec<Case>,
     openings: Vec<OpeningCase>,
@@ -100,9 +101,10 @@ fn cases() -> Cases {
         let columns = FrontColumns {
             objectives: front.objectives.iter().map(|o| o.name.clone()).collect(),
             meaning: Meaning {
-                measures: match front.target.is_binary() {
-                    true => file.measures.clone(),
-                    false => file.measures_of_numbers.clone(),
+                measures: match &front.target {
+                    Target::Binary => file.measures.clone(),
+                    Target::Classes(_) => file.measures_of_classes.clone(),
+                    Target::Number(_) => file.measures_of_numbers.clone(),
                 },
                 target: front.target,
                 performance: front.performance.unwrap_or_else(|| "accuracy".into()),
