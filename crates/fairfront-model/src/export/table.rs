@@ -76,7 +76,7 @@ fn rows(model: &Model) -> Vec<Vec<String>> {
     rows
 }
 
-/// Where a feature comes from.
+/// The origin of a feature.
 #[derive(Default)]
 struct Origin {
     column: String,
