@@ -48,7 +48,7 @@ impl Present<'_> {
             let (target, n) = (self.target, names.len());
             diagnostics.push(Diagnostic::note(say![
                 "{target:?} has {n} values, so models predict a class";
-                "pass ", POSITIVE.is("VALUE"), " to predict one of them"
+                "pass ", POSITIVE.is("VALUE"), " to predict one of them (repeat it for several)"
             ]));
         }
         Ok(Some(Classes {

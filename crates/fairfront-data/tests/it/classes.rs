@@ -74,7 +74,8 @@ fn strings_become_classes() {
     assert_eq!(prepared.labels[..4], [2.0, 1.0, 0.0, 2.0]);
     assert_eq!(
         messages(&prepared.diagnostics)[0],
-        "\"y\" has 3 values, so models predict a class; pass positive=VALUE to predict one of them"
+        "\"y\" has 3 values, so models predict a class; pass positive=VALUE to predict one of them (repeat it \
+         for several)"
     );
     let rule = prepared.target.as_ref().unwrap();
     assert!(!rule.is_number() && !rule.is_binary() && rule.unit().is_none());
