@@ -412,7 +412,7 @@ REFUSED = {
     "recall[none] >= 0.3": ["no recall[none]", "recall[low]"],
     "recall >= 0.3": ["no recall", "recall[low]"],
     "recall_difference(sex) <= 0.1": ["write equal_opportunity_difference(sex)"],
-    "disparate_impact(sex) >= 0.8": ["write demographic_parity_ratio(sex)"],
+    "confusion_matrix >= 1": ["not a measure"],
     "auc >= 0.5": ["auc"],
 }
 
