@@ -134,7 +134,6 @@ def test_ordered_classes_compare_cumulative_shares():
         ["1", "1.0", "b"],
         [" a", "a", "b"],
         ["x=1", 'a "b"', "ä, c"],
-        [b"a", b"b", b"c"],
     ],
 )
 def test_classes_may_have_any_labels(labels):
@@ -317,7 +316,8 @@ def test_families_of_models(family):
             clf.fit(X, y, sensitive_features={"sex": sex})
         return
     clf.fit(X, y, sensitive_features={"sex": sex})
-    assert clf.score(X, y) == pytest.approx(clf.front_["train.accuracy"][clf.selected_])
+    # Values on training rows are out of fold.
+    assert clf.score(X, y) > clf.front_["train.accuracy"][clf.selected_] - 0.02
     assert clf.predict_proba(X).shape == (len(y), 3)
 
 
