@@ -3,7 +3,7 @@
 import type { PageData } from "./data.ts";
 import { freshId, h, name, scrolling, shorten } from "./dom.ts";
 import { shortName } from "./label.ts";
-import { centered, combinesLearners, isIntercept, ownParams, paramName, paramsOf } from "./learned.ts";
+import { centered, combinesLearners, isIntercept, isOfOutcome, ownParams, paramName, paramsOf } from "./learned.ts";
 import { decides, targetClasses, targetDigits, targetUnit } from "./meaning.ts";
 import { counted, inTarget, readable } from "./number.ts";
 import type { Store } from "./store.ts";
@@ -51,7 +51,8 @@ function explanation(store: Store, isCompared: boolean): string {
   const group =
     "The quantities about groups compare the probability of a group with that of the largest group, each divided by the " +
     "share of the group.";
-  const more = ownParams(data, chosen).length > 2 ? ` ${group}` : "";
+  const isOfGroup = (param: number) => !isIntercept(data, param) && !isOfOutcome(data, param);
+  const more = ownParams(data, chosen).some(isOfGroup) ? ` ${group}` : "";
   return `${sum} ${decided}${more} The unit of each quantity is its standard deviation.${compared}`;
 }
 

@@ -71,14 +71,23 @@ export function featureName(data: PageData, param: number): string {
   return of === undefined ? name : name.slice(of.length + 1);
 }
 
+/** Whether a coefficient of a learned feature is about the outcome: its probability, or that of a class. */
+export function isOfOutcome(data: PageData, param: number): boolean {
+  const { features, count } = scores(data);
+  const first = data.model.learned?.first ?? 0;
+  if (count === 1) return param === first;
+  return (param % features) - first < count && /: (log )?probability of /.test(featureName(data, param));
+}
+
 /** The name of a parameter; learned features are in words. */
 export function paramName(data: PageData, param: number): string {
   if (isIntercept(data, param)) return "(intercept)";
   const name = featureName(data, param);
   if (!isLearned(data, param)) return name;
-  if (param % scores(data).features === data.model.learned?.first && targetClasses() === null) {
+  if (targetClasses() === null && isOfOutcome(data, param)) {
     return `probability of ${data.run.learners?.[0]?.predicts ?? "a positive label"}`;
   }
   // Names of learned features start with the kind of learner.
-  return `the columns' information about ${name.slice(name.indexOf(": ") + 2)}`;
+  const about = name.slice(name.indexOf(": ") + 2);
+  return isOfOutcome(data, param) ? about : `the columns' information about ${about}`;
 }
