@@ -275,4 +275,4 @@ def test_binary_runs_have_no_distributions(fairfront, tmp_path):
     fairfront("fit", "demo(rows=500)", "--sensitive", "sex", "--out", folder, "--quiet")
     assert "target_shares" not in json.loads((folder / "run.json").read_text())
     problem = rejected(fairfront, "report", folder, "--figures", "--model-id", 1)
-    assert "only figures of predicted numbers show a single model" in problem
+    assert "only figures of predicted numbers and classes show a single model" in problem

@@ -248,7 +248,7 @@ pub(crate) struct ReportArgs {
     /// With --figures, also write PNG; needs rsvg-convert (package librsvg2-bin or librsvg)
     #[arg(long, requires = "figures")]
     pub(crate) png: bool,
-    /// With --figures, the model whose distributions of predicted numbers are drawn [default: the model that the report opens at]
+    /// With --figures, the model whose predicted numbers or decisions between classes are drawn by group [default: the model that the report opens at]
     #[arg(long, value_name = "N", requires = "figures")]
     pub(crate) model_id: Option<ModelId>,
 }

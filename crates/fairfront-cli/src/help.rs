@@ -166,7 +166,8 @@ no server, makes no network request and contains no row of the data.
 With --figures, `report` draws figures for papers and slides instead: the front and, for each
 objective that compares groups, its trade-off in four panels (loss, rates or means by group,
 difference, accuracy or error). For a target that is a number, it also draws the distributions of
-the predictions by group, of the unmitigated model and another one.";
+the predictions by group, and for classes the shares of decisions by class and group, of the
+unmitigated model and another one.";
 
 pub(crate) const REPORT_EXAMPLES: &str = "\
 Examples:

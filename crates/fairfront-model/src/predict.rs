@@ -184,37 +184,7 @@ pub fn predict(
             Ok::<_, Error>((scored, lines))
         },
         |(scored, lines)| {
-            match (&mut done.results, &scored.columns) {
-                (
-                    Summary::Decisions { selected, .. },
-                    ResultColumns::Decisions { decisions, .. },
-                ) => {
-                    *selected += decisions.iter().filter(|d| **d).count();
-                }
-                (
-                    Summary::Classes { decisions },
-                    ResultColumns::Classes {
-                        decisions: of_rows, ..
-                    },
-                ) => {
-                    for decision in of_rows {
-                        decisions.0[*decision].1 += 1;
-                    }
-                }
-                (
-                    Summary::Numbers {
-                        training_range: [low, high],
-                        outside_training_range,
-                        ..
-                    },
-                    ResultColumns::Numbers(predictions),
-                ) => {
-                    predictions.iter().for_each(|prediction| sum += prediction);
-                    let outside = predictions.iter().filter(|x| *x < low || *x > high);
-                    *outside_training_range += outside.count();
-                }
-                _ => {}
-            }
+            done.results.add(&scored.columns, &mut sum);
             done.noted += scored.notes.iter().filter(|n| !n.is_empty()).count();
             for (all, (missing, unseen)) in done.lacking.iter_mut().zip(&scored.lacking) {
                 all.missing += missing;
@@ -264,6 +234,40 @@ pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
         },
     )?;
     Ok(scores)
+}
+
+impl Summary {
+    /// Counts the results of some rows, and adds predicted numbers to `sum`.
+    fn add(&mut self, columns: &ResultColumns, sum: &mut f64) {
+        match (self, columns) {
+            (Summary::Decisions { selected, .. }, ResultColumns::Decisions { decisions, .. }) => {
+                *selected += decisions.iter().filter(|d| **d).count();
+            }
+            (
+                Summary::Classes { decisions },
+                ResultColumns::Classes {
+                    decisions: of_rows, ..
+                },
+            ) => {
+                for decision in of_rows {
+                    decisions.0[*decision].1 += 1;
+                }
+            }
+            (
+                Summary::Numbers {
+                    training_range: [low, high],
+                    outside_training_range,
+                    ..
+                },
+                ResultColumns::Numbers(predictions),
+            ) => {
+                predictions.iter().for_each(|prediction| *sum += prediction);
+                let outside = predictions.iter().filter(|x| *x < low || *x > high);
+                *outside_training_range += outside.count();
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Lacking {

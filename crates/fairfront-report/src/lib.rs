@@ -6,6 +6,7 @@
 //!
 //! - [`Curve`]: a number such as the hypervolume, by batch or by round
 //! - [`Distributions`]: distributions of predicted numbers by group
+//! - [`Shares`]: shares of decisions by class and group
 //! - [`Scatters`]: a grid of panels, each with its own axes
 //! - [`Pairs`]: a front over three objectives
 //! - [`Profiles`]: how often each solver is nearly the best
@@ -48,6 +49,7 @@ mod profile;
 mod ramp;
 mod scale;
 mod scatter;
+mod shares;
 mod side;
 mod spread;
 mod svg;
@@ -65,6 +67,7 @@ pub use overlay::{Overlay, Series};
 pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};
 pub use scatter::{Scatter, Scatters};
+pub use shares::{Share, SharePanel, Shares};
 pub use side::{Better, Side};
 pub use trail::{Trail, TrailStyle};
 pub use volume::Volume;

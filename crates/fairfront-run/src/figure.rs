@@ -50,6 +50,7 @@ pub struct Conversion<'a> {
 /// - `trade-off-…`: the paper's four panels, for each objective that compares groups
 /// - `distribution-…`: for a target that is a number, the distribution of the predictions in the groups of each
 ///   attribute, of the unmitigated model and of `model`; by default of the model at which the report opens
+/// - `decisions-…`: for classes, the shares of decisions by class in the groups of each attribute, of the same models
 /// - `hypervolume-by-round`: if the solver recorded it
 ///
 /// Values are those on test rows; without test rows, on validation rows or else training rows. If
@@ -75,9 +76,10 @@ pub fn figures(
             None => opening(&columns)?.model_id,
         };
         figures.extend(numbers.distributions(model));
+        figures.extend(numbers.decisions(model));
     } else if model.is_some() {
         return Err(Error::usage(say![
-            MODEL_ID, ": only figures of predicted numbers show a single model"; "remove it"
+            MODEL_ID, ": only figures of predicted numbers and classes show a single model"; "remove it"
         ]));
     }
     figures.extend(numbers.by_round());
@@ -127,7 +129,7 @@ pub(crate) fn is_own(name: &str) -> bool {
     };
     let known = name == "front"
         || name == "hypervolume-by-round"
-        || [by_group::START, "trade-off-"]
+        || [by_group::START, by_group::CLASSES_START, "trade-off-"]
             .iter()
             .any(|start| name.starts_with(start));
     known && ["svg", "png"].contains(&ending)
@@ -292,12 +294,30 @@ impl<'a> RunNumbers<'a> {
 
     /// Attributes that have measures.
     fn attributes(&self) -> impl Iterator<Item = &str> {
-        let start = self.measure(match self.run.meaning.target.is_binary() {
+        let start = self.measure(match self.run.meaning.target.decides() {
             true => "demographic_parity_difference(",
             false => "mean_difference(",
         });
         let names = self.front.names.iter();
         names.filter_map(move |name| name.strip_prefix(&start)?.strip_suffix(')'))
+    }
+
+    /// The class whose rates a figure of a difference between groups shows: that of the difference, or the class with the
+    /// largest difference for the unmitigated model. `None` if the target has no classes.
+    fn class_of(&self, difference: &str, attribute: &str) -> Option<&'a str> {
+        let classes = self.run.meaning.target.classes()?;
+        let names = classes.names.iter().map(String::as_str);
+        let kind = kind(difference);
+        let of = |class: &str| format!("{kind}[{class}]({attribute})");
+        if let Some(own) = names.clone().find(|class| of(class) == difference) {
+            return Some(own);
+        }
+        let values = &self.run.unmitigated.values;
+        let size = |class: &str| values.get(&self.measure(&of(class))).copied().flatten();
+        let sizes = names.map(|class| (size(class).unwrap_or(-1.0), class));
+        // Of equal differences, the first one.
+        let largest = sizes.reduce(|a, b| if b.0 > a.0 { b } else { a });
+        largest.map(|(_, class)| class)
     }
 
     /// The groups of an attribute, and the columns of a rate for them.
@@ -314,28 +334,50 @@ impl<'a> RunNumbers<'a> {
         self.front.names.iter().filter_map(of).collect()
     }
 
-    /// The paper's four panels for an objective that compares the groups of an attribute.
-    fn trade_off(&self, index: usize) -> Option<Figure> {
-        let fairness = self.run.objectives.get(index)?;
+    /// The attribute of an objective that compares groups.
+    fn attribute_of(&self, fairness: &'a str) -> Option<&'a str> {
         let (_, attribute) = fairness.split_once('(')?;
         let attribute = attribute.strip_suffix(')')?;
         let attribute = attribute.split(", kind=").next()?;
+        // The settings of an objective of one class, as in `demographic_parity(sex,class=high)`.
+        let is_setting = |rest: &str| rest.starts_with(",class=") || rest.starts_with(",given=");
+        let mut attributes = self.run.groups.0.iter().map(|(name, _)| name.as_str());
+        let of_class = attributes.find(|name| attribute.strip_prefix(name).is_some_and(is_setting));
+        Some(of_class.unwrap_or(attribute))
+    }
+
+    /// The difference between groups with which an objective is shown. For an objective without its own
+    /// measure, it is that of selection rates or of mean predictions.
+    fn difference_of(&self, fairness: &str, attribute: &str) -> Option<String> {
         let meaning = &self.run.meaning;
-        // An objective without its own measure is shown with the selection rates or mean predictions of
-        // groups.
-        let parity = match meaning.target.is_binary() {
-            true => format!("demographic_parity_difference({attribute})"),
-            false => format!("mean_difference({attribute})"),
-        };
-        let own = meaning.objective(fairness)?.measure.clone();
         let is_difference = |name: &String| {
             let known = meaning.measure(name);
             let differs = |unit: Unit| matches!(unit, Unit::Difference | Unit::InTarget);
             known.is_some_and(|m| differs(m.unit) && !m.compares.is_empty())
         };
-        let named = own.filter(is_difference).unwrap_or(parity);
-        let rate = meaning.measure(&named)?.compares.first()?;
-        let of_rate = meaning.measure(rate)?;
+        let own = meaning.objective(fairness)?.measure.clone();
+        Some(
+            own.filter(is_difference)
+                .unwrap_or_else(|| match meaning.target.decides() {
+                    true => format!("demographic_parity_difference({attribute})"),
+                    false => format!("mean_difference({attribute})"),
+                }),
+        )
+    }
+
+    /// The paper's four panels for an objective that compares the groups of an attribute.
+    fn trade_off(&self, index: usize) -> Option<Figure> {
+        let fairness = self.run.objectives.get(index)?;
+        let attribute = self.attribute_of(fairness)?;
+        let meaning = &self.run.meaning;
+        let named = self.difference_of(fairness, attribute)?;
+        let kind_of_rate = meaning.measure(&named)?.compares.first()?;
+        let of_rate = meaning.measure(kind_of_rate)?;
+        let of_class = self.class_of(&named, attribute);
+        let rate = &match of_class {
+            Some(class) => format!("{kind_of_rate}[{class}]"),
+            None => kind_of_rate.clone(),
+        };
         let groups = self.groups(attribute, rate);
         let loss = self.run.objectives.first()?;
         let objective = self.objective(fairness);
@@ -364,9 +406,20 @@ impl<'a> RunNumbers<'a> {
             marked: self.unmitigated(&pairs[at]),
         };
         let lower = |name: &str| side(name, Better::Lower);
-        let of_group = self.words(rate);
+        let of_group = match of_class {
+            Some(class) if kind_of_rate == "selection_rate" => {
+                let ordered = meaning.target.classes().is_some_and(|c| c.ordered);
+                let at_least = if ordered { "at least " } else { "" };
+                format!("share decided {at_least}{class}")
+            }
+            Some(class) => format!("{} of {class}", self.words(kind_of_rate)),
+            None => self.words(rate),
+        };
         let by_group = Scatter {
-            title: format!("{}s by group", of_rate.label),
+            title: match of_class {
+                Some(_) => format!("{of_group} by group"),
+                None => format!("{}s by group", of_rate.label),
+            },
             x: lower(fairness),
             y: match of_rate.better {
                 None => side(&of_group, Better::Neither),

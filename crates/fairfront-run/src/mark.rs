@@ -89,7 +89,7 @@ pub(crate) fn marks(
     };
     let names = &prepared.spec.marks;
     let width = margin.n_columns();
-    if names.len() % width != 0 {
+    if !names.len().is_multiple_of(width) {
         let classes = schema.target.classes();
         let listed = classes.map_or_else(String::new, |classes| classes.names.join(", "));
         return Err(Error::usage(say![

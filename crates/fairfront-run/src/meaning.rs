@@ -197,6 +197,9 @@ type Row = (
     &'static str,
 );
 
+/// Names of the ratio of selection rates in other packages.
+const RATIO_ELSEWHERE: [&str; 2] = ["disparate_impact", "disparate_impact_ratio"];
+
 /// All measures, in the order in which tables list them.
 const MEASURES: [Row; 22] = [
     (
@@ -286,7 +289,7 @@ const MEASURES: [Row; 22] = [
         Ratio,
         All,
         &["selection_rate"],
-        &["disparate_impact", "disparate_impact_ratio"],
+        &RATIO_ELSEWHERE,
         "the lowest selection rate of any group divided by the highest: 1 means equal; below 0.8 fails the four-fifths rule",
     ),
     (
@@ -653,7 +656,7 @@ const MEASURES_OF_CLASSES: [Row; 14] = [
         Ratio,
         All,
         &["selection_rate"],
-        &["disparate_impact", "disparate_impact_ratio"],
+        &RATIO_ELSEWHERE,
         "the smallest ratio between groups of the shares decided as any class (for ordered classes, at least as high as it): 1 means equal",
     ),
     (
@@ -751,6 +754,36 @@ mod tests {
             assert!(names.iter().any(is_shown), "{kind}");
             for rate in &meaning.compares {
                 assert_eq!(known.get(rate).unwrap().unit, InTarget, "{rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_measure_of_classes_has_a_meaning() {
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
+        for ordered in [false, true] {
+            let names = ["low", "Assoc, voc", ">50K (high)"].map(String::from);
+            let target = Target::Classes(fairfront_core::Classes {
+                names: names.to_vec(),
+                ordered,
+            });
+            let known = measures(&target);
+            let names = Measures::names(&Schema { target, ..schema() });
+            for name in &names {
+                assert!(known.get(kind(name)).is_some(), "{name}");
+            }
+            // The TypeScript implementation reads the meaning from the cases.
+            assert_eq!(
+                cases["measures_of_classes"],
+                serde_json::to_value(&known).unwrap()
+            );
+            for (kind, meaning) in &known.0 {
+                let is_shown = |name: &String| super::kind(name) == kind;
+                assert!(names.iter().any(is_shown), "{kind}");
+                for rate in &meaning.compares {
+                    assert_eq!(known.get(rate).unwrap().unit, Share, "{rate}");
+                }
             }
         }
     }

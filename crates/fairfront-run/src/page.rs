@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fairfront_core::Classes;
 use fairfront_model::ModelId;
 use fairfront_report::{
     LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
@@ -129,9 +130,12 @@ fn text(run: &Run, name: &str) -> Result<Option<ModelText>, Error> {
         .learned
         .as_ref()
         .map_or(0, |l| l.features.len());
+    // The coefficients of each score, and then all intercepts.
+    let n_scores = run.info.meaning.target.classes().map_or(1, Classes::len);
     let uses_learners = |params: &Vec<f64>| {
-        let learned = params.iter().skip(first).take(count);
-        learned.into_iter().any(|c| *c != 0.0)
+        let per_score = params.len() / n_scores - 1;
+        let mut scores = params.chunks(per_score.max(1)).take(n_scores);
+        scores.any(|own| own.iter().skip(first).take(count).any(|c| *c != 0.0))
     };
     let learned = run.front.params.iter().position(uses_learners);
     let id = ModelId::of_index(learned.unwrap_or(0));

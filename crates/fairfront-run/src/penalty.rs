@@ -34,6 +34,9 @@ const PRECISION: f64 = 1e-9;
 const SQUARED: f64 = 100.0;
 /// Like [`PRECISION`], for the quasi-Newton method, as a share of the loss.
 const WIDE_PRECISION: f64 = 1e-6;
+/// The same for more than two classes, whose models have a multiple of the parameters: still a tenth of the
+/// differences that decide between penalties.
+const CLASS_PRECISION: f64 = 1e-5;
 
 /// The requested penalty λ of the log loss, or of the squared error of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -170,7 +173,15 @@ pub(crate) fn linear_model(
     };
     let problem = convex_problem(rows, Arc::new(multinomial), lambda)?;
     let n = problem.n_params();
-    let mut x = minimize(&problem, &vec![0.0; n], &stop)?;
+    let zero = vec![0.0; n];
+    let found = (&problem as &dyn Problem).minimizer(None, &stop)?;
+    let mut x = match found {
+        Some(x) => x,
+        None => {
+            let preconditioner = problem.diagonal_preconditioner(&zero)?;
+            minimize_loss(&problem, &zero, &preconditioner, PRECISION, &stop)?
+        }
+    };
     if stop.is_set() {
         return Err(fairfront_core::Error::Stopped.into());
     }
@@ -392,11 +403,15 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
 /// feature.
 fn wide(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let preconditioner: Preconditioner = problem.diagonal_preconditioner(near)?;
+    let precision = match problem.predictor().as_multinomial() {
+        Some(_) => CLASS_PRECISION,
+        None => WIDE_PRECISION,
+    };
     Ok(minimize_loss(
         problem,
         near,
         &preconditioner,
-        WIDE_PRECISION,
+        precision,
         stop,
     )?)
 }

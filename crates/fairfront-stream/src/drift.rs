@@ -603,7 +603,7 @@ mod tests {
         // Sample variances of 4 and 1 over 3 and 2 rows of equal weight.
         let before = level(&[(8.0, 1.0), (10.0, 1.0), (12.0, 1.0)]);
         let batch = level(&[(12.0, 5.0), (12.0 + 2_f64.sqrt(), 5.0)]);
-        let LabelShift::MeanTarget(shift) = batch.shift(Some(before)) else {
+        let LabelShift::MeanTarget(shift) = batch.shift(Some(&before)) else {
             panic!("a mean");
         };
         let near = |a: Option<f64>, b: f64| (a.expect("a number") - b).abs() < 1e-12;
@@ -616,12 +616,52 @@ mod tests {
         };
         assert!(!certain.may_be_chance());
         // One row has no standard error.
-        let LabelShift::MeanTarget(one) = level(&[(9.0, 2.0)]).shift(Some(before)) else {
+        let LabelShift::MeanTarget(one) = level(&[(9.0, 2.0)]).shift(Some(&before)) else {
             panic!("a mean");
         };
         assert_eq!((one.batch, one.standard_error), (Some(9.0), None));
         assert!(one.may_be_chance());
         assert_eq!(level(&[]), Level::MeanTarget(None));
+    }
+
+    #[test]
+    fn shares_of_classes_are_compared_class_by_class() {
+        let names = ["low", "mid", "high"].map(String::from).to_vec();
+        let target = Target::Classes(Classes {
+            names,
+            ordered: true,
+        });
+        let level = |rows: &[(f64, f64)]| {
+            let mut mass = Mass::new(&target);
+            rows.iter()
+                .for_each(|(class, weight)| mass.add(*weight, *class));
+            mass.level(&target)
+        };
+        let before = level(&[(0.0, 1.0), (0.0, 2.0), (2.0, 1.0)]);
+        let batch = level(&[(1.0, 1.0), (2.0, 1.0)]);
+        let LabelShift::ClassShares(shifts) = batch.shift(Some(&before)) else {
+            panic!("shares");
+        };
+        let shown = shifts
+            .iter()
+            .map(|s| (s.class.as_str(), s.share.before, s.share.batch));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("low", Some(0.75), Some(0.0)),
+                ("mid", Some(0.0), Some(0.5)),
+                ("high", Some(0.25), Some(0.5)),
+            ]
+        );
+        let LabelShift::ClassShares(first) = level(&[]).shift(None) else {
+            panic!("shares");
+        };
+        assert!(first.iter().all(|s| s.share == Shift::default()));
+        let text = serde_json::to_string(&LabelShift::ClassShares(first)).unwrap();
+        assert!(
+            text.starts_with(r#"{"class_shares":[{"class":"low","before":null,"batch":null}"#),
+            "{text}"
+        );
     }
 
     #[test]

@@ -240,6 +240,9 @@ pub(crate) fn audit(found: &Audit) -> String {
     out
 }
 
+/// A value of a class.
+type OfClass = fn(&AuditedClass) -> Option<f64>;
+
 /// Renders the values of each class: one table per value, with one row per group.
 fn classes(groups: &[(&str, &AuditedGroup)], found: &Audit, out: &mut String) {
     let AuditedKind::Classes { ordered, .. } = found.kind else {
@@ -249,7 +252,7 @@ fn classes(groups: &[(&str, &AuditedGroup)], found: &Audit, out: &mut String) {
         true => "selection rate (class or higher)",
         false => "selection rate",
     };
-    let values: [(&str, fn(&AuditedClass) -> Option<f64>); 3] = [
+    let values: [(&str, OfClass); 3] = [
         (rate, |class| class.selection_rate),
         ("recall", |class| class.recall),
         ("precision", |class| class.precision),

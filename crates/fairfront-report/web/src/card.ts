@@ -5,7 +5,7 @@ import { singular } from "./family.ts";
 import { UNMITIGATED } from "./front.ts";
 import { capital, columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
 import { idOf } from "./modelId.ts";
-import { decides, targetDigits, type TargetUnit, targetUnit } from "./meaning.ts";
+import { decides, targetClasses, targetDigits, type TargetUnit, targetUnit } from "./meaning.ts";
 import { counted, grouped, inTarget } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText, uncoveredText, verdictList } from "./verdict.ts";
@@ -44,7 +44,11 @@ export function modelCard(store: Store): HTMLElement {
     ".",
   );
   const unit = targetUnit();
-  if (unit === null) add("Decision", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
+  const classes = targetClasses();
+  if (classes !== null) {
+    const order = classes.ordered ? ", from the lowest to the highest" : "";
+    add("Decision", "The class of ", name(spec.target ?? "", 40), `${order}: `, ...names(classes.names), ".");
+  } else if (unit === null) add("Decision", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
   else add("Prediction", "The number ", name(spec.target ?? "", 40), `; ${targetText(unit)}.`);
   add("Inputs", ...names(data.inputs), ".");
   const sensitive = attributes.map((a) => a.name);

@@ -1,10 +1,10 @@
 // The coefficients of the selected model: of columns, or of the probabilities that it combines.
 
 import type { PageData } from "./data.ts";
-import { h, name, scrolling, shorten } from "./dom.ts";
+import { freshId, h, name, scrolling, shorten } from "./dom.ts";
 import { shortName } from "./label.ts";
-import { combinesLearners, ownParams, paramName, paramsOf } from "./learned.ts";
-import { decides, targetDigits, targetUnit } from "./meaning.ts";
+import { centered, combinesLearners, isIntercept, isOfOutcome, ownParams, paramName, paramsOf } from "./learned.ts";
+import { decides, targetClasses, targetDigits, targetUnit } from "./meaning.ts";
 import { counted, inTarget, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -26,7 +26,7 @@ function paramText(value: number): string {
 function shownParams(data: PageData, model: number): number[] {
   const params = paramsOf(data, model);
   const unit = targetUnit();
-  if (unit === null) return params;
+  if (unit === null) return centered(data, params);
   return params.map((param, i) => unit.scale * param + (i === data.features.length ? unit.center : 0));
 }
 
@@ -36,7 +36,13 @@ function explanation(store: Store, isCompared: boolean): string {
   const compared = isCompared ? " Orange lines show the model compared with." : "";
   const target = shorten(data.run.spec.target ?? "the target", 40);
   const score = decides() ? "score" : "prediction";
-  const decided = decides() ? "A person is selected if the score is at least 0." : `Coefficients are in ${target}.`;
+  const decided =
+    targetClasses() !== null
+      ? "Each class has its own score; the decision is the class with the highest score. Coefficients and intercepts are " +
+        "differences from their mean over the classes, which change no decision."
+      : decides()
+        ? "A person is selected if the score is at least 0."
+        : `Coefficients are in ${target}.`;
   if (!combinesLearners(data, paramsOf(data, chosen))) {
     const sum = `The ${score} is the intercept plus each coefficient times its feature.`;
     return `${sum} ${decided}${compared} ${unit(data.run.spec.scale)}`;
@@ -45,7 +51,8 @@ function explanation(store: Store, isCompared: boolean): string {
   const group =
     "The quantities about groups compare the probability of a group with that of the largest group, each divided by the " +
     "share of the group.";
-  const more = ownParams(data, chosen).length > 2 ? ` ${group}` : "";
+  const isOfGroup = (param: number) => !isIntercept(data, param) && !isOfOutcome(data, param);
+  const more = ownParams(data, chosen).some(isOfGroup) ? ` ${group}` : "";
   return `${sum} ${decided}${more} The unit of each quantity is its standard deviation.${compared}`;
 }
 
@@ -56,13 +63,28 @@ export class Coefficients {
   private readonly table = h("div");
   private readonly more = h("button", { type: "button", class: "link" });
   private showsAll = false;
+  /** The class of the score that is shown. */
+  private score = 0;
 
   constructor(private readonly store: Store) {
     this.more.addEventListener("click", () => {
       this.showsAll = !this.showsAll;
       this.draw();
     });
-    this.element = h("div", { class: "weights" }, this.intro, this.table, this.more);
+    this.element = h("div", { class: "weights" }, this.intro, this.classSelect(), this.table, this.more);
+  }
+
+  /** A list of the classes, each with its own score; `null` if there is one score. */
+  private classSelect(): HTMLElement | null {
+    const classes = targetClasses();
+    if (classes === null) return null;
+    const id = freshId("score");
+    const select = h("select", { id }, ...classes.names.map((of, i) => h("option", { value: i }, shorten(of, 60))));
+    select.addEventListener("change", () => {
+      this.score = Number(select.value);
+      this.draw();
+    });
+    return h("div", { class: "field" }, h("label", { for: id }, "Score of the class"), select);
   }
 
   draw(): void {
@@ -70,7 +92,7 @@ export class Coefficients {
     const kind = (model: number) => combinesLearners(data, paramsOf(data, model));
     // Models of different kinds have no coefficient in common.
     const isCompared = chosen !== other && kind(chosen) === kind(other);
-    const all = ownParams(data, chosen);
+    const all = ownParams(data, chosen, this.score);
     this.intro.textContent = explanation(this.store, isCompared);
     this.table.replaceChildren(scrolling(this.bars(all, isCompared), "Coefficients"));
     this.more.hidden = all.length <= FEW;
@@ -81,10 +103,11 @@ export class Coefficients {
     const { data, chosen, other } = this.store;
     const [own, others] = [shownParams(data, chosen), isCompared ? shownParams(data, other) : []];
     // The intercept of a predicted number is a level of the target, which would hide the sizes of the others.
-    const hasBar = (i: number) => decides() || i < data.features.length;
+    const hasBar = (i: number) => decides() || !isIntercept(data, i);
     const size = (i: number) => (hasBar(i) ? Math.abs(own[i] ?? 0) : Infinity);
     const order = all.slice().sort((a, b) => (size(a) === size(b) ? a - b : size(b) - size(a)));
-    const sizes = [own, others].flatMap((params) => params.filter((_, i) => hasBar(i)).map(Math.abs)).filter(Number.isFinite);
+    const shown = new Set(all);
+    const sizes = [own, others].flatMap((params) => params.filter((_, i) => shown.has(i) && hasBar(i)).map(Math.abs)).filter(Number.isFinite);
     const most = Math.max(...sizes, 1e-300);
     const place = (v: number) => `${(50 + (50 * v) / most).toFixed(2)}%`;
     const learns = combinesLearners(data, paramsOf(data, chosen));

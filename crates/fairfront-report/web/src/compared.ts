@@ -2,7 +2,7 @@
 
 import type { RunFacts } from "./data.ts";
 import { h } from "./dom.ts";
-import { type Among, decides, meaningOf } from "./meaning.ts";
+import { type Among, meaningOf, selects } from "./meaning.ts";
 import { counted, grouped } from "./number.ts";
 
 const KINDS: Among[] = ["all", "positives", "negatives"];
@@ -25,7 +25,7 @@ function own<T>(all: Record<string, T> | undefined, name: string): T | undefined
 export function notCompared(run: RunFacts, attribute: string, group: string, among?: Among): string | null {
   const facts = own(own(run.groups, attribute), group);
   if (!facts) return null;
-  const kinds: Among[] = decides() ? KINDS : ["all"];
+  const kinds: Among[] = selects() ? KINDS : ["all"];
   const short = (among === undefined ? kinds : [among]).filter((kind) => !facts.compared[kind]);
   if (short.length === 0) return null;
   const counts = { all: facts.rows, positives: facts.positives, negatives: facts.rows - facts.positives };
@@ -52,7 +52,7 @@ export function comparedNote(run: RunFacts, attribute: string): string | null {
   if (groups.some(({ compared }) => !compared.all)) {
     notes.push(`Groups with ${least} training rows are shown, but left out of differences and ratios.`);
   }
-  if (decides() && groups.some(({ compared }) => compared.all && !(compared.positives && compared.negatives))) {
+  if (selects() && groups.some(({ compared }) => compared.all && !(compared.positives && compared.negatives))) {
     notes.push(
       `Groups with ${least} training rows labeled positive are left out of differences between false negative rates; ` +
         `groups with ${least} training rows labeled negative, of differences between false positive rates.`,

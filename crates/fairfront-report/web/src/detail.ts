@@ -8,6 +8,7 @@ import {
   capital,
   explain,
   intervalText,
+  isOfClass,
   isOfGroup,
   modelName,
   rowsName,
@@ -17,12 +18,13 @@ import {
 } from "./label.ts";
 import { averageStatements } from "./average.ts";
 import { Distribution, distributionIntro, hasDistributions } from "./distribution.ts";
-import { decides, meaningOf, performanceName } from "./meaning.ts";
-import { type Rate, rateInterval, rates, rateText, Track, tracksOf, valuesOf } from "./rate.ts";
+import { decides, meaningOf, performanceName, selects, targetClasses } from "./meaning.ts";
+import { classesNote, type Rate, rateInterval, rates, rateText, Track, tracksOf, valuesOf } from "./rate.ts";
 import { modelCard } from "./card.ts";
 import { Coefficients } from "./coefficient.ts";
+import { byClass, confusions } from "./confusion.ts";
 import { cell, grouped } from "./number.ts";
-import { groupStatements } from "./people.ts";
+import { classStatements, groupStatements } from "./people.ts";
 import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
 
@@ -115,7 +117,8 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
 function allRows(store: Store): HTMLElement {
   const { front, chosen, other } = store;
   const measures = front.measuresOn(front.split).filter((measure) => {
-    if (!decides()) return !isOfGroup(measure, store.data.attributes);
+    // Measures of single classes have their own table.
+    if (!selects()) return !isOfGroup(measure, store.data.attributes) && !isOfClass(measure);
     const isOverall = measure === performanceName() || measure === "log_loss";
     return isOverall || (meaningOf(measure)?.compares ?? []).length > 0;
   });
@@ -160,8 +163,11 @@ function people(store: Store): HTMLElement {
   // A comparison such as ">= 5000" has its own sign.
   const sign = /^[<>]=? ?/.test(positive ?? "") ? "" : "= ";
   const label = `${predicted} ${sign}${shorten(positive ?? "positive", 40)}`;
+  const classes = targetClasses();
   const statements = (attribute: Attribute) =>
-    decides()
+    classes !== null
+      ? classStatements(front, chosen, attribute, classes, other)
+      : decides()
       ? groupStatements(front, chosen, attribute, label, other)
       : averageStatements(front, chosen, attribute, predicted, other);
   const said = data.attributes.flatMap((attribute) =>
@@ -248,6 +254,8 @@ export function detail(store: Store): HTMLElement {
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all splits"));
+    const ofClasses = byClass(store);
+    if (ofClasses !== null) tables.append(h("h3", {}, "Measures of each class"), ofClasses);
     for (const spread of spreads) spread.follow();
     weights.draw();
     card.replaceChildren(modelCard(store));
@@ -261,13 +269,16 @@ function ofAttribute(store: Store, attribute: Attribute): HTMLElement {
   const note = comparedNote(store.data.run, attribute.name);
   const all = rates();
   const tracks = tracksOf(store, all, attribute);
+  const shown = classesNote();
   const unit = decides() ? "" : `, in ${shorten(store.data.run.spec.target ?? "the unit of the target", 40)}`;
   return h(
     "div",
     { class: "attribute" },
     h("h4", {}, "By ", name(attribute.name, 40), unit),
     h("div", { class: "multiples" }, ...all.map((rate, i) => bars(store, attribute, rate, tracks[i] as Track))),
-    ...(decides()
+    shown === null ? null : h("p", { class: "note" }, shown),
+    ...confusions(store, attribute),
+    ...(selects()
       ? [
           scrolling(confusion(store, attribute), "Decisions by group"),
           isAlone(store) ? null : h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),

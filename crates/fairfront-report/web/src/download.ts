@@ -4,7 +4,8 @@ import { checksum } from "./checksum.ts";
 import type { PageData } from "./data.ts";
 import { UNMITIGATED } from "./front.ts";
 import { idOf } from "./modelId.ts";
-import { combinesLearners, isLearned } from "./learned.ts";
+import { combinesLearners, featureName, isLearned, paramsOfScore } from "./learned.ts";
+import { targetClasses } from "./meaning.ts";
 import { jsonNumber, plain } from "./number.ts";
 
 /** The model file of a model: what `fairfront select RUN --model-id N --model FILE` writes. */
@@ -12,22 +13,31 @@ export function modelText(data: PageData, model: number): string {
   const params = data.params[model] ?? [];
   const number = (v: number | null | undefined) =>
     v === null || v === undefined || !Number.isFinite(v) ? "null" : jsonNumber(v);
-  const block = (entries: [string, number | null | undefined][]) =>
+  const lines = (entries: [string, string][], room: string) =>
     entries.length === 0
       ? "{}"
-      : `{\n${entries.map(([name, v]) => `    ${JSON.stringify(name)}: ${number(v)}`).join(",\n")}\n  }`;
+      : `{\n${entries.map(([name, text]) => `${room}  ${JSON.stringify(name)}: ${text}`).join(",\n")}\n${room}}`;
+  const block = (entries: [string, number | null | undefined][], room = "  ") =>
+    lines(entries.map(([name, v]) => [name, number(v)]), room);
   const { opening, middle, learned, origin, closing } = data.model;
   const usesLearners = combinesLearners(data, params);
-  const all = data.features.map((name, i): [string, number | null | undefined] => [name, params[i]]);
-  const coefficients = block(usesLearners ? all : all.filter((_, i) => !isLearned(data, i)));
+  const coefficientsOf = (score: number, room: string) => {
+    const own = paramsOfScore(data, score).slice(0, -1).filter((i) => usesLearners || !isLearned(data, i));
+    return block(own.map((i) => [featureName(data, i), params[i]]), room);
+  };
+  const interceptOf = (score: number) => number(params[paramsOfScore(data, score).slice(-1)[0] ?? 0]);
+  const classes = targetClasses()?.names ?? null;
+  /** The only score, or a map from classes to their scores. */
+  const perScore = (of: (score: number, room: string) => string) =>
+    classes === null ? of(0, "  ") : lines(classes.map((name, score) => [name, of(score, "    ")]), "  ");
   const values = block(data.front.names.map((name) => [name, data.front.values(name)?.[model]]));
   const ends = ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)] as const);
   const isCalibrated = ends.every(([, values]) => values !== undefined);
   const calibration = block(ends.map(([name, values]) => [name, values?.[model]]));
   const body = [
     opening,
-    `  "intercept": ${number(params[data.features.length])},\n`,
-    `  "coefficients": ${coefficients},\n`,
+    `  "intercept": ${perScore(interceptOf)},\n`,
+    `  "coefficients": ${perScore(coefficientsOf)},\n`,
     isCalibrated ? `  "calibration": ${calibration},\n` : "",
     usesLearners ? (learned?.middle ?? middle) : middle,
     `  "values": ${values},\n`,

@@ -1,7 +1,8 @@
 // The columns of a front, by name.
 
 import { canonical, nearNames, termText, SPLITS, type Split, type Term } from "./grammar.ts";
-import { kindOf, meaningOf, meantBy, type ObjectiveMeaning, performanceName } from "./meaning.ts";
+import { meaningOf, meantBy, type ObjectiveMeaning, performanceName } from "./meaning.ts";
+import { kindOf } from "./parts.ts";
 
 export type Value = number | null;
 
@@ -32,7 +33,7 @@ export const ERROR_RATE = "1 - accuracy";
  * after the name of the measure.
  */
 export function isMeasure(bare: string): boolean {
-  return bare !== "probability_nondominated" && (bare.endsWith(")") || !bare.includes("."));
+  return bare !== "probability_nondominated" && (/[)\]]$/.test(bare) || !bare.includes("."));
 }
 
 export function known(values: Value[]): number[] {

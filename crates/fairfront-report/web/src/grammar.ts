@@ -41,11 +41,12 @@ class Scanner {
     if (this.at < this.text.length) throw this.fail("expected the end");
   }
 
-  name(): string {
+  /** A name in quotes, or up to a special character or a character of `ends`. */
+  name(ends: RegExp = SPECIAL): string {
     this.skipSpaces();
     if (this.take('"')) return this.quoted();
     const rest = this.text.slice(this.at);
-    const end = rest.search(SPECIAL);
+    const end = rest.search(ends);
     const length = end < 0 ? rest.length : end;
     const name = rest.slice(0, length).trimEnd();
     if (name === "") throw this.fail("expected a name");
@@ -81,9 +82,10 @@ class Scanner {
   }
 }
 
-/** `name`, or `"name"` if it contains a special character. */
-export function quote(name: string): string {
-  if (name !== "" && name.trim() === name && !SPECIAL.test(name)) return name;
+/** `name`, or `"name"` if it contains a special character or one of `more`. */
+export function quote(name: string, more = ""): string {
+  const isBare = name !== "" && name.trim() === name && !SPECIAL.test(name);
+  if (isBare && (more === "" || !name.includes(more))) return name;
   return `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
@@ -92,6 +94,8 @@ export interface Term {
   split: Split | null;
   objective: boolean;
   name: string;
+  /** The class, if the target has several and the term names one. */
+  class: string | null;
   attribute: string[];
   group: string[];
 }
@@ -144,9 +148,11 @@ function readCosts(scanner: Scanner): string {
 
 function readTerm(scanner: Scanner): Term {
   const before = scanner.clone();
-  const whole = scanner.name();
-  // A quoted string is a single name.
-  if (whole.includes("(")) return parseTerm(whole);
+  const isQuoted = scanner.clone().take('"');
+  const whole = scanner.name(/[,=:()<>"[]/);
+  // A quoted string is a single name, or a whole column name.
+  const hasClass = whole.indexOf("[") > 0 && whole.endsWith("]");
+  if (whole.includes("(") || (isQuoted && hasClass)) return parseTerm(whole);
   let name = whole;
   let split: Split | null = null;
   for (const part of SPLITS) {
@@ -158,9 +164,20 @@ function readTerm(scanner: Scanner): Term {
   }
   const objective = name.startsWith("objective.");
   if (objective) name = name.slice("objective.".length);
-  const term: Term = { split, objective, name, attribute: [], group: [] };
+  const term: Term = { split, objective, name, class: null, attribute: [], group: [] };
   if (name === "") throw before.fail("expected a measure or an objective");
-  if (name === "error_rate" && scanner.take("(")) {
+  if (scanner.take("[")) {
+    const start = scanner.clone();
+    try {
+      term.class = scanner.name(/\]/);
+    } catch {
+      throw start.fail("expected a class");
+    }
+    if (!scanner.take("]")) {
+      throw scanner.fail("expected ']'; put a class that contains ] or \" in double quotes");
+    }
+  }
+  if (name === "error_rate" && term.class === null && scanner.take("(")) {
     term.name = readCosts(scanner);
     return term;
   }
@@ -194,15 +211,16 @@ export function parseTerm(text: string): Term {
 
 /** The column name in a front without the split: `selection_rate(sex=F)`. */
 export function canonical(term: Term): string {
-  if (term.attribute.length === 0) return term.name;
+  const name = term.class === null ? term.name : `${term.name}[${term.class}]`;
+  if (term.attribute.length === 0) return name;
   const [only = ""] = term.attribute;
-  const attribute = term.attribute.length === 1 ? only : term.attribute.map(quote).join(":");
+  const attribute = term.attribute.length === 1 ? only : term.attribute.map((part) => quote(part)).join(":");
   // The label of an intersection quotes parts that contain a colon.
   const part = (name: string) => (/[:"]/.test(name) ? quote(name) : name);
   const group = term.group.length === 1 ? term.group[0] : term.group.map(part).join(":");
   return term.group.length === 0
-    ? `${term.name}(${attribute})`
-    : `${term.name}(${attribute}=${group})`;
+    ? `${name}(${attribute})`
+    : `${name}(${attribute}=${group})`;
 }
 
 /** The group as typed without its attribute, if it is an interval of that attribute. */
@@ -222,9 +240,12 @@ function intervalText({ attribute, group }: Term): string | null {
 }
 
 export function termText(term: Term): string {
-  const list = (names: string[]) => names.map(quote).join(":");
+  const list = (names: string[]) => names.map((name) => quote(name)).join(":");
   const split = term.split === null ? "" : `${term.split}.`;
-  const head = `${split}${term.objective ? "objective." : ""}${term.name}`;
+  const of = term.class === null ? "" : `[${quote(term.class, "]")}]`;
+  const name = `${split}${term.objective ? "objective." : ""}${term.name}`;
+  // Only the name of an error rate contains parentheses, with its costs.
+  const head = `${term.name.includes("(") ? name : quote(name, "[")}${of}`;
   if (term.attribute.length === 0) return head;
   const interval = intervalText(term);
   if (interval !== null) return `${head}(${interval})`;

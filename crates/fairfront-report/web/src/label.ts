@@ -4,9 +4,10 @@ import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
 import { type Column, ERROR_RATE, type Front, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
-import { decides, meaningOf, performanceName, targetDigits } from "./meaning.ts";
+import { decides, meaningOf, nameParts, performanceName, targetClasses, targetDigits } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
 import { cell, fixed, inTarget } from "./number.ts";
+import { pairOf, type Parts } from "./parts.ts";
 import { Quantity } from "./price.ts";
 
 /** The name of a measure or an objective without the split: `accuracy`, `objective.error_rate`. */
@@ -29,18 +30,38 @@ export function measureOf(column: string): Measure {
   return column.replace(/^(train|validation|test)\./, "");
 }
 
-function parts(measure: Measure): [kind: string, inside: string | null] {
-  const bare = measure.replace(/^objective\./, "");
-  const open = bare.indexOf("(");
-  return open < 0 ? [bare, null] : [bare.slice(0, open), bare.slice(open + 1).replace(/\)$/, "")];
+/** The parts of the name of a measure or an objective. */
+export function parts(measure: Measure): Parts {
+  return nameParts(measure.replace(/^objective\./, ""));
 }
 
-/** `demographic parity difference (sex)` */
+/** `decided high`, or `decided at least high` if classes are ordered. */
+export function decidedText(name: string, most = 40): string {
+  return `decided ${targetClasses()?.ordered ? "at least " : ""}${shorten(name, most)}`;
+}
+
+/** The name of a kind of measure in words, with the class that it is about: `recall of low`. */
+function kindWords({ kind, class: of }: Parts, most: number): string {
+  const label = meaningOf(kind)?.label ?? kind.replaceAll("_", " ");
+  if (of === null) return label;
+  if (kind === "selection_rate") return `share ${decidedText(of, most)}`;
+  if (kind === "decisions") {
+    const [actual = of, decided = ""] = pairOf(of, targetClasses()?.names ?? []) ?? [];
+    return `rows of ${shorten(actual, most)} decided ${shorten(decided, most)}`;
+  }
+  return `${label} ${kind.endsWith("_difference") ? "for" : "of"} ${shorten(of, most)}`;
+}
+
+/** A measure in words, and in parentheses its attribute or group; the latter is empty if it has none. */
+export function wordParts(measure: Measure, most = 40): [words: string, of: string] {
+  const all = parts(measure);
+  const of = all.inside === null ? "" : `(${shorten(all.inside, most)})`;
+  return [`${kindWords(all, most)}${measure.startsWith("objective.") ? " objective" : ""}`, of];
+}
+
+/** `demographic parity difference (sex)`, `recall of low (sex=F)` */
 export function words(measure: Measure, most = 40): string {
-  const [kind, inside] = parts(measure);
-  const of = inside === null ? "" : ` (${shorten(inside, most)})`;
-  const suffix = measure.startsWith("objective.") ? " objective" : "";
-  return `${meaningOf(kind)?.label ?? kind.replaceAll("_", " ")}${suffix}${of}`;
+  return wordParts(measure, most).filter((part) => part !== "").join(" ");
 }
 
 /** `, in salary` for a measure in the unit of the target. */
@@ -109,21 +130,46 @@ export function direction(measure: Measure): "large" | "small" | null {
 
 /** The definition of a measure, as part of a sentence. */
 export function explain(measure: Measure): string | null {
-  const [kind, inside] = parts(measure);
+  const { kind, class: of, inside } = parts(measure);
   if (measure.startsWith("objective.")) {
     return "the smooth function that the solver minimized; smaller is better";
   }
+  if (of !== null) return explainOfClass(kind, shorten(of, 40)) ?? meaningOf(kind)?.description ?? null;
   if (kind === "accuracy" && inside !== null) return "the share of a group whose decision agrees with the label";
   const known = meaningOf(kind);
   if (known?.unit === "target" && inside?.includes("=")) return `${known.description}, in the group`;
   return known?.description ?? null;
 }
 
+/** The definition of a measure of one class. */
+function explainOfClass(kind: string, of: string): string | null {
+  switch (kind) {
+    case "selection_rate":
+      return `the share of rows ${decidedText(of)}`;
+    case "recall":
+      return `the share of right decisions among the rows of the class ${of}`;
+    case "precision":
+      return `the share of rows of the class ${of} among those decided ${of}`;
+    case "f1":
+      return `the harmonic mean of precision and recall of the class ${of}: 1 is perfect`;
+    case "demographic_parity_difference":
+      return `the largest difference between groups in the share ${decidedText(of)}: 0 means equal`;
+    case "equal_opportunity_difference":
+      return `the largest difference between groups in the recall of ${of}: 0 means equal`;
+    case "equalized_odds_difference": {
+      const decided = targetClasses()?.ordered ? "at least as high as any class" : "as any class";
+      return `the largest difference between groups in the share decided ${decided} among the rows of the class ${of}: 0 means equal`;
+    }
+    default:
+      return null;
+  }
+}
+
 /** The term for a measure; names may contain any characters. */
 export function termOf(measure: Measure, attributes: Attribute[]): Term {
   const objective = measure.startsWith("objective.");
-  const [kind, inside] = parts(measure);
-  const term: Term = { split: null, objective, name: kind, attribute: [], group: [] };
+  const { kind, class: of, inside } = parts(measure);
+  const term: Term = { split: null, objective, name: kind, class: of, attribute: [], group: [] };
   if (inside === null) return term;
   if (kind === "error_rate") return { ...term, name: `${kind}(${inside})` };
   for (const { name, groups } of attributes) {
@@ -137,6 +183,19 @@ export function termOf(measure: Measure, attributes: Attribute[]): Term {
 /** Whether a measure describes one group. */
 export function isOfGroup(measure: Measure, attributes: Attribute[]): boolean {
   return termOf(measure, attributes).group.length > 0;
+}
+
+/** Whether a measure is the same for all models: every decision is at least as high as the lowest of ordered classes. */
+export function isConstant(measure: Measure): boolean {
+  const classes = targetClasses();
+  if (!classes?.ordered) return false;
+  const { kind, class: of } = parts(measure);
+  return of === classes.names[0] && ["selection_rate", "demographic_parity_difference"].includes(kind);
+}
+
+/** Whether a measure is about one class, over all rows or in the groups of an attribute. */
+export function isOfClass(measure: Measure): boolean {
+  return parts(measure).class !== null;
 }
 
 /** The measures or objectives that define the front, with accuracy instead of the error rate. */

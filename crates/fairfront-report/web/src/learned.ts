@@ -2,11 +2,28 @@
 
 import type { PageData } from "./data.ts";
 import { UNMITIGATED } from "./front.ts";
+import { targetClasses } from "./meaning.ts";
 
-/** Whether a feature, by index, is computed from the probabilities of learners. */
-export function isLearned({ model }: PageData, feature: number): boolean {
-  const { learned } = model;
-  return learned !== undefined && feature >= learned.first && feature < learned.first + learned.count;
+/**
+ * The scores of a model: one, or one per class. The parameters of all scores are the coefficients of the features, score by
+ * score, and then the intercepts.
+ */
+function scores(data: PageData): { count: number; features: number } {
+  const count = targetClasses()?.names.length ?? 1;
+  return { count, features: (data.features.length + 1) / count - 1 };
+}
+
+/** Whether a parameter, by index, is an intercept. */
+export function isIntercept(data: PageData, param: number): boolean {
+  const { count, features } = scores(data);
+  return param >= count * features;
+}
+
+/** Whether a parameter, by index, is the coefficient of a feature from the probabilities of learners. */
+export function isLearned(data: PageData, param: number): boolean {
+  const { learned } = data.model;
+  const feature = param % scores(data).features;
+  return !isIntercept(data, param) && learned !== undefined && feature >= learned.first && feature < learned.first + learned.count;
 }
 
 /** Whether a model with these parameters uses learners. */
@@ -18,21 +35,59 @@ export function paramsOf(data: PageData, model: number): number[] {
   return model === UNMITIGATED ? data.unmitigatedParams : (data.params[model] ?? []);
 }
 
-/** The parameters, by index, that a model's kind of score can have; the intercept comes last. */
-export function ownParams(data: PageData, model: number): number[] {
+/** The parameters of one score, by index; the intercept comes last. */
+export function paramsOfScore(data: PageData, score: number): number[] {
+  const { count, features } = scores(data);
+  return [...Array.from({ length: features }, (_, i) => score * features + i), count * features + score];
+}
+
+/** The parameters of one score, by index, that a model's kind of score can have; the intercept comes last. */
+export function ownParams(data: PageData, model: number, score = 0): number[] {
   const learns = combinesLearners(data, paramsOf(data, model));
-  const features = data.features.map((_, i) => i).filter((i) => isLearned(data, i) === learns);
-  return [...features, data.features.length];
+  return paramsOfScore(data, score).filter((i) => isIntercept(data, i) || isLearned(data, i) === learns);
+}
+
+/**
+ * Parameters as a reader can compare them: those of several classes as differences from their mean over the classes, because
+ * a change of all scores by the same number changes no decision.
+ */
+export function centered(data: PageData, params: number[]): number[] {
+  const { count } = scores(data);
+  if (count === 1) return params;
+  const own = params.slice();
+  const all = Array.from({ length: count }, (_, score) => paramsOfScore(data, score));
+  (all[0] ?? []).forEach((_, at) => {
+    const places = all.map((one) => one[at] ?? 0);
+    const mean = places.reduce((sum, place) => sum + (params[place] ?? 0), 0) / count;
+    for (const place of places) own[place] = (params[place] ?? 0) - mean;
+  });
+  return own;
+}
+
+/** The name of the feature of a coefficient. */
+export function featureName(data: PageData, param: number): string {
+  const name = data.features[param] ?? "";
+  const of = targetClasses()?.names[Math.floor(param / scores(data).features)];
+  return of === undefined ? name : name.slice(of.length + 1);
+}
+
+/** Whether a coefficient of a learned feature is about the outcome: its probability, or that of a class. */
+export function isOfOutcome(data: PageData, param: number): boolean {
+  const { features, count } = scores(data);
+  const first = data.model.learned?.first ?? 0;
+  if (count === 1) return param === first;
+  return (param % features) - first < count && /: (log )?probability of /.test(featureName(data, param));
 }
 
 /** The name of a parameter; learned features are in words. */
 export function paramName(data: PageData, param: number): string {
-  const name = data.features[param];
-  if (name === undefined) return "(intercept)";
+  if (isIntercept(data, param)) return "(intercept)";
+  const name = featureName(data, param);
   if (!isLearned(data, param)) return name;
-  if (param === data.model.learned?.first) {
+  if (targetClasses() === null && isOfOutcome(data, param)) {
     return `probability of ${data.run.learners?.[0]?.predicts ?? "a positive label"}`;
   }
   // Names of learned features start with the kind of learner.
-  return `the columns' information about ${name.slice(name.indexOf(": ") + 2)}`;
+  const about = name.slice(name.indexOf(": ") + 2);
+  return isOfOutcome(data, param) ? about : `the columns' information about ${about}`;
 }

@@ -1,5 +1,7 @@
 // The meaning of objectives and measures, as stored in `run.json`; nothing is guessed from names.
 
+import { kindOf, pairOf, type Parts, partsOf } from "./parts.ts";
+
 /** The rows of a group that a measure covers. */
 export type Among = "all" | "positives" | "negatives";
 
@@ -27,11 +29,6 @@ export interface ObjectiveMeaning {
   covariance: boolean;
 }
 
-/** The name of a column without attribute and group. */
-export function kindOf(bare: string): string {
-  return bare.split("(", 1)[0] ?? bare;
-}
-
 /** How the numbers of a target become labels: label = (number − center) / scale. */
 export interface TargetUnit {
   center: number;
@@ -42,10 +39,17 @@ export interface TargetUnit {
   thresholds: number[];
 }
 
+/** The classes of a target, more than two. */
+export interface Classes {
+  names: string[];
+  /** Whether they are in order, from the lowest to the highest. */
+  ordered?: boolean;
+}
+
 /** The meaning of the objectives and measures of a run. */
 export interface Meaning {
   /** Absent if models decide between two labels. */
-  target?: { number: TargetUnit };
+  target?: { number?: TargetUnit; classes?: Classes };
   /** The measure of how good predictions are: `accuracy`, `rmse` or `mae`; absent in older runs, which have decisions. */
   performance?: string;
   objectives: ObjectiveMeaning[];
@@ -59,14 +63,30 @@ export function setMeaning(known: Meaning): void {
   meaning = known;
 }
 
+/** The classes of the target; `null` if it has two labels or is a number. */
+export function targetClasses(): Classes | null {
+  return meaning.target?.classes ?? null;
+}
+
 /** The unit of a target that is a number; `null` if models decide. */
 export function targetUnit(): TargetUnit | null {
   return meaning.target?.number ?? null;
 }
 
-/** Whether models decide between two labels, rather than predict a number. */
+/** Whether models decide between labels, rather than predict a number. */
 export function decides(): boolean {
   return targetUnit() === null;
+}
+
+/** Whether models decide between two labels: a row is selected or refused. */
+export function selects(): boolean {
+  return decides() && targetClasses() === null;
+}
+
+/** The parts of the name of a measure or an objective, without the split. */
+export function nameParts(bare: string): Parts {
+  const classes = targetClasses()?.names ?? [];
+  return partsOf(bare, (text) => classes.includes(text) || pairOf(text, classes) !== null);
 }
 
 /** The measure of how good predictions are, without the split. */

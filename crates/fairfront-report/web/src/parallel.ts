@@ -3,7 +3,7 @@
 import { Drawing, fit, FONT, STRONG, tag, theme, wrapped } from "./canvas.ts";
 import { shape } from "./family.ts";
 import { extent, UNMITIGATED, type Value } from "./front.ts";
-import { columnOf, direction, type Measure, shortName, valueText, words } from "./label.ts";
+import { columnOf, direction, type Measure, shortName, valueText, wordParts, words } from "./label.ts";
 import type { Box } from "./place.ts";
 import type { Store } from "./store.ts";
 
@@ -117,7 +117,7 @@ export class Parallel extends Drawing {
     const { families } = data;
     const room = Math.min(2 * this.left(0), this.left(1) - this.left(0)) - 10;
     const titles = this.measures.map((measure) => {
-      const [kind = "", of = ""] = words(measure, 16).split(/ (?=\()/);
+      const [kind, of] = wordParts(measure, 16);
       c.font = STRONG;
       return { lines: wrapped(c, kind, room), of };
     });

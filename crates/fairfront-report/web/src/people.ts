@@ -1,10 +1,13 @@
 // Rates of groups as counts of people: "of 100 people with sex = F, 40 are selected".
 
 import type { Attribute } from "./data.ts";
+import { shorten } from "./dom.ts";
 import { type Front, UNMITIGATED, type Value } from "./front.ts";
-import { meaningOf } from "./meaning.ts";
+import { decidedText } from "./label.ts";
+import { type Classes, meaningOf } from "./meaning.ts";
 import { idOf } from "./modelId.ts";
 import { fixed } from "./number.ts";
+import { comparedClasses } from "./rate.ts";
 
 interface Rate {
   name: string;
@@ -50,20 +53,42 @@ export interface Statement {
 export function groupStatements(
   front: Front,
   model: number,
-  { name: attribute, groups }: Attribute,
+  attribute: Attribute,
   label: string,
   other: number = UNMITIGATED,
 ): Statement[] {
+  const rates = ratesOf(front, attribute.name).map(({ name, labeled, happens }) => ({
+    name,
+    among: labeled === null ? "" : labeled ? ` labeled ${label}` : ` not labeled ${label}`,
+    happens,
+  }));
+  return statements(front, model, attribute, rates, other);
+}
+
+/** A rate in sentences: its column without the group, the people that it covers, and their share that it counts. */
+interface Said {
+  name: string;
+  among: string;
+  happens: string;
+}
+
+/** One sentence per rate and group. */
+function statements(
+  front: Front,
+  model: number,
+  { name: attribute, groups }: Attribute,
+  rates: Said[],
+  other: number,
+): Statement[] {
   const split = front.reporting;
   const at = (column: string, of: number): Value => front.at(column, of);
-  return ratesOf(front, attribute).flatMap((rate) =>
+  return rates.flatMap((rate) =>
     groups.flatMap((group) => {
       const column = `${split}.${rate.name}(${attribute}=${group})`;
       const value = at(column, model);
       if (value === null) return [];
-      const among = rate.labeled === null ? "" : rate.labeled ? ` labeled ${label}` : ` not labeled ${label}`;
       const count = ofHundred(value);
-      let said = `of 100 people with ${groupName(attribute, group)}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
+      let said = `of 100 people with ${groupName(attribute, group)}${rate.among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
       const [low, high] = [at(`${column}.low`, model), at(`${column}.high`, model)];
       if (low !== null && high !== null) said += ` (${ofHundred(low)} to ${ofHundred(high)})`;
       const before = other === model ? null : at(column, other);
@@ -73,4 +98,28 @@ export function groupStatements(
       return [{ text: said, group, rate: rate.name }];
     }),
   );
+}
+
+/**
+ * Sentences about decisions between classes, by class and group: `of 100 people with sex = F labeled high, 63 are decided
+ * high`.
+ */
+export function classStatements(
+  front: Front,
+  model: number,
+  attribute: Attribute,
+  classes: Classes,
+  other: number = UNMITIGATED,
+): Statement[] {
+  const decided = comparedClasses(classes).map((of) => ({
+    name: `selection_rate[${of}]`,
+    among: "",
+    happens: decidedText(of),
+  }));
+  const right = classes.names.map((of) => ({
+    name: `recall[${of}]`,
+    among: ` labeled ${shorten(of, 40)}`,
+    happens: `decided ${shorten(of, 40)}`,
+  }));
+  return statements(front, model, attribute, [...decided, ...right], other);
 }

@@ -5,7 +5,7 @@ import { amongOf, notCompared } from "./compared.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnName, columnOf, direction, isCount, isOfGroup, judgedMeasures, type Measure, rowsName, shownMeasures, termOf, valueText, words } from "./label.ts";
+import { capital, columnName, columnOf, direction, isConstant, isCount, isOfClass, isOfGroup, judgedMeasures, type Measure, rowsName, shownMeasures, termOf, valueText, words } from "./label.ts";
 import { familyItems, legend, overlayLegend } from "./legend.ts";
 import { decides } from "./meaning.ts";
 import { Parallel } from "./parallel.ts";
@@ -17,13 +17,14 @@ import { rowsOf } from "./summary.ts";
 function choices(store: Store): [string, Measure[]][] {
   const { front } = store;
   const judged = judgedMeasures(front);
-  const all = front.measuresOn(front.split).filter((m) => !isCount(m));
+  const all = front.measuresOn(front.split).filter((m) => !isCount(m) && !isConstant(m));
   const rest = all.filter((m) => !judged.includes(m));
   const objectives = front.objectives.map((name) => `objective.${name}`).filter((m) => !judged.includes(m));
   const ofGroup = (m: Measure) => isOfGroup(m, store.data.attributes);
   const groups: [string, Measure[]][] = [
     ["Measures that define the front", judged],
-    ["Other measures", rest.filter((m) => !ofGroup(m))],
+    ["Other measures", rest.filter((m) => !ofGroup(m) && !isOfClass(m))],
+    ["Measures of single classes", rest.filter((m) => !ofGroup(m) && isOfClass(m))],
     ["Objectives, as minimized", objectives],
     [decides() ? "Rates of single groups" : "Measures of single groups", rest.filter(ofGroup)],
   ];

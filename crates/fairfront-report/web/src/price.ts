@@ -5,7 +5,7 @@
 
 import type { Front, Value } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { decides, kindOf, meaningOf, type ObjectiveMeaning, performanceName, targetDigits } from "./meaning.ts";
+import { decides, meaningOf, nameParts, type ObjectiveMeaning, performanceName, targetDigits } from "./meaning.ts";
 import { fixed, inTarget } from "./number.ts";
 
 /** A measure for the unmitigated model and for a model. */
@@ -49,10 +49,10 @@ export class Quantity {
   /** The measure that an objective stands for, or the objective itself. */
   static of({ name: objective, measure }: ObjectiveMeaning, split: Split): Quantity {
     const name = measure ?? objective;
-    const kind = kindOf(name);
+    const { kind, class: of, inside } = nameParts(name);
     const known = meaningOf(kind);
-    const inside = name.slice(kind.length);
-    const label = `${known?.label ?? kind.replaceAll("_", " ")}${inside === "" ? "" : ` ${inside}`}`;
+    const about = `${of === null ? "" : ` for ${of}`}${inside === null ? "" : ` (${inside})`}`;
+    const label = `${known?.label ?? kind.replaceAll("_", " ")}${about}`;
     if (measure !== null) {
       const isInTarget = known?.unit === "target";
       const digits = isInTarget ? targetDigits() : known?.unit === "difference" ? 3 : 5;

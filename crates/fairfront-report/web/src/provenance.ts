@@ -6,7 +6,7 @@ import { h, name, section, shorten } from "./dom.ts";
 import { plural } from "./family.ts";
 import { ERROR_RATE } from "./front.ts";
 import { rowsName, words } from "./label.ts";
-import { decides } from "./meaning.ts";
+import { decides, targetClasses } from "./meaning.ts";
 import { counted, fixed, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText } from "./verdict.ts";
@@ -155,7 +155,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Source", [name(run.source, 80)]],
     ["Rows", [rowsUsed(run, rows)]],
     ...droppedRows(run),
-    ["Target", [name(spec.target ?? "", 40), ...(decides() ? [" is ", name(spec.positive ?? "", 40)] : [", a number"])]],
+    ["Target", [name(spec.target ?? "", 40), ...targetText(spec.positive)]],
     ["Groups", data.attributes.map((attribute) => groupsOf(run, attribute))],
     ["Excluded columns", [spec.drop.length === 0 ? "none" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "used as features" : "not used as features"]],
@@ -170,6 +170,15 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
   if (run.stream) facts.splice(2, 0, ["Stream", [streamed(run.stream)]]);
   if (spec.weight !== null) facts.splice(3, 0, ["Weights", [name(spec.weight, 40)]]);
   return facts;
+}
+
+/** The kind of the target. */
+function targetText(positive: string | null): (Node | string)[] {
+  const classes = targetClasses();
+  if (classes === null) return decides() ? [" is ", name(positive ?? "", 40)] : [", a number"];
+  const shown = classes.names.slice(0, MOST_GROUPS).flatMap((of, i) => [i === 0 ? "" : ", ", name(of, 40)]);
+  const rest = classes.names.length > MOST_GROUPS ? ` and ${grouped(classes.names.length - MOST_GROUPS)} more` : "";
+  return [`, one of ${classes.names.length} ${classes.ordered ? "ordered " : ""}classes: `, ...shown, rest];
 }
 
 /** Rows read and used, and rows by split. */

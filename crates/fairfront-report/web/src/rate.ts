@@ -3,8 +3,8 @@
 import { amongOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
 import type { Value } from "./front.ts";
-import { explain, intervalText, valueText } from "./label.ts";
-import { type Among, decides } from "./meaning.ts";
+import { capital, explain, intervalText, valueText, words } from "./label.ts";
+import { type Among, type Classes, decides, targetClasses } from "./meaning.ts";
 import type { Store } from "./store.ts";
 
 /** A value of the selected model, with its interval, and of the model it is compared with. */
@@ -48,9 +48,39 @@ const OF_NUMBERS: [kind: string, title: string, look: Look][] = [
   ["count", "Rows", "amount"],
 ];
 
+/** Rates of more classes than this are only in the table of decisions and in the measures of each class. */
+const MOST_CLASSES = 8;
+
+/** The classes that decisions are compared by: every decision is at least as high as the lowest of ordered classes. */
+export function comparedClasses({ names, ordered }: Classes): string[] {
+  return ordered ? names.slice(1) : names;
+}
+
+/** Shares of decisions, then recalls, of the first classes. */
+function ofClasses(classes: Classes): [kind: string, title: string, look: Look][] {
+  const rate = (kind: string) => (of: string): [string, string, Look] => {
+    const measure = `${kind}[${of}]`;
+    return [measure, capital(words(measure, 24)), "share"];
+  };
+  return [
+    ...comparedClasses(classes).slice(0, MOST_CLASSES).map(rate("selection_rate")),
+    ...classes.names.slice(0, MOST_CLASSES).map(rate("recall")),
+    ["accuracy", "Accuracy", "share"],
+    ["count", "Rows", "amount"],
+  ];
+}
+
+/** A note about classes whose rates are not shown by group; `null` if all are. */
+export function classesNote(): string | null {
+  const rest = (targetClasses()?.names.length ?? 0) - MOST_CLASSES;
+  return rest > 0 ? `Shown: the first ${MOST_CLASSES} classes. The axes of the plot offer the rates of all classes.` : null;
+}
+
 /** The rates, or the means of predicted numbers, that are shown by group. */
 export function rates(): Rate[] {
-  return (decides() ? OF_DECISIONS : OF_NUMBERS).map(([kind, title, look]) => ({
+  const classes = targetClasses();
+  const all = classes !== null ? ofClasses(classes) : decides() ? OF_DECISIONS : OF_NUMBERS;
+  return all.map(([kind, title, look]) => ({
     kind,
     title,
     look,

@@ -3,7 +3,7 @@
 import { freshId, h, shorten } from "./dom.ts";
 import { extent } from "./front.ts";
 import { canonical, limitOf, parseTerm, type Requirement, requirementText, type Term } from "./grammar.ts";
-import { capital, columnOf, direction, explain, isInTarget, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
+import { capital, columnOf, direction, explain, isConstant, isInTarget, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
 import { performanceName } from "./meaning.ts";
 import { counted, grouped, plain } from "./number.ts";
 import type { Rule } from "./select.ts";
@@ -108,7 +108,7 @@ export class Requirements {
     const select = h("select", { "aria-label": "Add a requirement on another measure" });
     select.append(h("option", { value: "" }, "Another requirement…"));
     for (const measure of front.measuresOn(front.split)) {
-      if (direction(measure) === null) continue;
+      if (direction(measure) === null || isConstant(measure)) continue;
       select.append(h("option", { value: measure }, capital(words(measure, 32))));
     }
     select.addEventListener("change", () => {

@@ -16,7 +16,7 @@ import {
   valueText,
   words,
 } from "./label.ts";
-import { decides } from "./meaning.ts";
+import { decides, targetClasses } from "./meaning.ts";
 import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 import { warningBox } from "./warning.ts";
@@ -45,7 +45,16 @@ export function summary(store: Store): HTMLElement {
   );
   const lede = h("p", { class: "lede" }, front.length === 1 ? "It " : "Each model ");
   const predicted = h("strong", {}, name(target ?? "the target", 40));
-  if (decides()) lede.append("decides whether ", predicted, " is ", h("strong", {}, name(positive ?? "positive", 40)));
+  const classes = targetClasses();
+  if (classes !== null) {
+    lede.append(
+      `decides between ${classes.names.length} ${classes.ordered ? "ordered " : ""}classes of `,
+      predicted,
+      " (",
+      ...listed(classes.names),
+      ")",
+    );
+  } else if (decides()) lede.append("decides whether ", predicted, " is ", h("strong", {}, name(positive ?? "positive", 40)));
   else lede.append("predicts the number ", predicted);
   lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
   const read = data.run.dropped?.read ?? rows;

@@ -33,6 +33,7 @@ interface Case {
 interface Cases {
   measures: Record<string, MeasureMeaning>;
   measures_of_numbers: Record<string, MeasureMeaning>;
+  measures_of_classes: Record<string, MeasureMeaning>;
   fronts: Record<
     string,
     {
@@ -51,7 +52,7 @@ interface Cases {
 
 // Tests run in the folder of package.json.
 const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
-const { measures, measures_of_numbers: ofNumbers, fronts, cases, people } = JSON.parse(text) as Cases;
+const { measures, measures_of_numbers: ofNumbers, measures_of_classes: ofClasses, fronts, cases, people } = JSON.parse(text) as Cases;
 
 function frontOf(name: string): Front {
   const source = fronts[name];
@@ -59,7 +60,8 @@ function frontOf(name: string): Front {
   const { objectives, performance } = source;
   const target = source.target === undefined ? {} : { target: source.target };
   const performs = performance === undefined ? {} : { performance };
-  setMeaning({ objectives, ...target, ...performs, measures: source.target === undefined ? measures : ofNumbers });
+  const own = source.target === undefined ? measures : source.target.classes ? ofClasses : ofNumbers;
+  setMeaning({ objectives, ...target, ...performs, measures: own });
   return new Front({
     ...source,
     columns: new Map(Object.entries(source.columns)),

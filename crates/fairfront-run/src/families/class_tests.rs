@@ -2,7 +2,8 @@
 //!
 //! Two columns u and v have six values each, and determine the probabilities of three classes and, given the
 //! class, of two groups. For any multipliers λ, decisions with a demographic parity difference of at most ε
-//! have an error rate of at least 1 − E[max_j (p_j − λ_j d)] − ε Σ |λ_j|, with d = γ_1/π_1 − γ_0/π_0.
+//! have an error rate of at least 1 − E[m] − ε Σ |λ|. Here m is the largest of p − λ d over the classes, and
+//! d the difference of γ/π between both groups.
 
 use std::fmt::Write as _;
 
@@ -202,7 +203,7 @@ fn trees_come_close_to_the_bound() {
     assert!(outcome.log_loss.is_some() && outcome.auc.expect("rows") > 0.7);
     let inputs = outcome.inputs.iter();
     assert!(inputs.clone().count() == 2 && inputs.clone().all(|i| i.permutation.is_some()));
-    // There is no bound for classes.
+    // The estimated bound is for binary decisions only.
     assert!(trees.about.overlays.is_empty());
     let schema = trees.encoded.part(Split::Train).schema();
     let learned = trees.encoded.encoding.learned.as_ref().expect("learners");

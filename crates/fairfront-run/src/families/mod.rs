@@ -189,9 +189,9 @@ fn suits(
     let in_objectives = request.front_in == Some(FrontIn::Objectives);
     if !target.is_binary() {
         let problem = match (target.decides(), loss) {
-            (true, Some(Measure::ErrorRate(_) | Measure::LogLoss)) => None,
+            (true, Some(Measure::ErrorRate(_) | Measure::LogLoss))
+            | (false, Some(Measure::Rmse)) => None,
             (true, _) => Some("models of learners need error_rate or log_loss as their loss"),
-            (false, Some(Measure::Rmse)) => None,
             (false, _) => Some(
                 "learners predict the mean of a number, so models of learners need squared_error as \
                  their loss",

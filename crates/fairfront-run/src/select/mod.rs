@@ -76,7 +76,7 @@ impl Column {
 /// Whether a column, named without its split, is a measure. Other columns, such as the ends of
 /// intervals, have a dot after the measure's name.
 pub fn is_measure(bare: &str) -> bool {
-    bare != "probability_nondominated" && (bare.ends_with(')') || !bare.contains('.'))
+    bare != "probability_nondominated" && (bare.ends_with([')', ']']) || !bare.contains('.'))
 }
 
 /// How to resolve a name without `objective.` first.

@@ -123,10 +123,9 @@ impl Quantity {
         let kind = kind(name);
         let known = meaning.measure(kind).map(|m| m.label.clone());
         let label = known.unwrap_or_else(|| kind.replace('_', " "));
-        let of = name[kind.len()..].strip_prefix('(');
         Self {
             column,
-            label: of.map_or_else(|| label.clone(), |of| format!("{label} ({of}")),
+            label: format!("{label}{}", about(&name[kind.len()..])),
             digits,
             is_in_target: unit == Some(Unit::InTarget),
         }
@@ -232,6 +231,23 @@ impl Quantity {
             true => format!("accuracy stays at {}%", self.text(100.0 * to, self.digits)),
             false => format!("{verb} {amount} percentage points of accuracy"),
         }
+    }
+}
+
+/// The class and the attribute of a measure in words: ` for low (sex)` for `[low](sex)`. Attributes of objectives
+/// contain no `](`.
+fn about(rest: &str) -> String {
+    let (class, inside) = match rest.strip_prefix('[') {
+        None => (None, rest),
+        Some(rest) => match rest.rsplit_once("](") {
+            None => (rest.strip_suffix(']'), ""),
+            Some((class, _)) => (Some(class), &rest[class.len() + 1..]),
+        },
+    };
+    let class = class.map_or_else(String::new, |class| format!(" for {class}"));
+    match inside {
+        "" => class,
+        inside => format!("{class} {inside}"),
     }
 }
 

@@ -1,4 +1,4 @@
-use fairfront_core::readable;
+use fairfront_core::{Target, readable};
 use fairfront_data::Ordered;
 use fairfront_model::ModelId;
 use proptest::prelude::*;
@@ -66,7 +66,7 @@ struct PeopleCase {
 #[serde(deny_unknown_fields)]
 struct FrontCase {
     #[serde(default)]
-    target: fairfront_core::Target,
+    target: Target,
     performance: Option<String>,
     objectives: Vec<ObjectiveMeaning>,
     front_in: FrontIn,
@@ -80,6 +80,7 @@ struct FrontCase {
 struct CasesFile {
     measures: Ordered<MeasureMeaning>,
     measures_of_numbers: Ordered<MeasureMeaning>,
+    measures_of_classes: Ordered<MeasureMeaning>,
     fronts: Ordered<FrontCase>,
     cases: Vec<Case>,
     openings: Vec<OpeningCase>,
@@ -100,9 +101,10 @@ fn cases() -> Cases {
         let columns = FrontColumns {
             objectives: front.objectives.iter().map(|o| o.name.clone()).collect(),
             meaning: Meaning {
-                measures: match front.target.is_binary() {
-                    true => file.measures.clone(),
-                    false => file.measures_of_numbers.clone(),
+                measures: match &front.target {
+                    Target::Binary => file.measures.clone(),
+                    Target::Classes(_) => file.measures_of_classes.clone(),
+                    Target::Number(_) => file.measures_of_numbers.clone(),
                 },
                 target: front.target,
                 performance: front.performance.unwrap_or_else(|| "accuracy".into()),
@@ -296,7 +298,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
         FrontColumns {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             meaning: Meaning {
-                target: fairfront_core::Target::Binary,
+                target: Target::Binary,
                 performance: "accuracy".into(),
                 objectives: [
                     ("error_rate", "accuracy"),
@@ -311,7 +313,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
                     covariance: false,
                 })
                 .into(),
-                measures: meaning::measures(&fairfront_core::Target::Binary),
+                measures: meaning::measures(&Target::Binary),
             },
             front_in,
             measures: vec![

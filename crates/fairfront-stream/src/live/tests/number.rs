@@ -121,7 +121,7 @@ fn drift_compares_means_of_the_target() {
     let (before, batch) = (numbers(0, 300, 0.0), numbers(300, 200, 3.0));
     let update = live.update(batch.clone(), &mut ()).expect("taken");
     let drift = update.expect("a front").drift;
-    let check = |labels: LabelShift, group: Option<&str>| {
+    let check = |labels: &LabelShift, group: Option<&str>| {
         let LabelShift::MeanTarget(shift) = labels else {
             panic!("means");
         };
@@ -132,9 +132,9 @@ fn drift_compares_means_of_the_target() {
         assert!(near(shift.standard_error, error), "{shift:?} {error}");
         assert!(!shift.may_be_chance());
     };
-    check(drift.labels, None);
+    check(&drift.labels, None);
     for group in &drift.groups {
-        check(group.labels, Some(&group.group));
+        check(&group.labels, Some(&group.group));
     }
     let text = serde_json::to_string(&drift).expect("JSON");
     assert!(
