@@ -357,9 +357,10 @@ impl PyRun {
             for file in &files {
                 scores.extend(score_file(&model, file)?);
             }
+            // Predicted numbers are in the unit of the target.
             Ok(scores)
         })?;
-        Ok(self.in_unit(scores).into_pyarray(py))
+        Ok(scores.into_pyarray(py))
     }
 
     /// The model file of a model; `name` is the origin that it records.

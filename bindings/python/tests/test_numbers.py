@@ -314,7 +314,6 @@ def test_unusable_numbers_are_rejected():
     assert "complex numbers" in error(reg, y + 1j)
     assert "convert them to numbers" in error(reg, np.full(100, np.datetime64("2020-01-01")))
     assert "cross_val_predict of scikit-learn" in error(FairFrontRegressor(estimator=LinearRegression()), y)
-    assert "trees" in error(FairFrontRegressor(family="trees"), y)
     assert "an objective for binary targets" in error(FairFrontRegressor(["log_loss", "mean_difference(sex)"]), y)
     assert "two" in error(FairFrontRegressor(["squared_error"]), y)
     with pytest.warns(FairFrontWarning, match="only two different numbers, 0 and 1.* use FairFrontClassifier"):
@@ -348,7 +347,7 @@ def test_block_files_keep_the_kind_of_the_target(tmp_path):
     np.testing.assert_allclose(reg.front_.to_numpy(), expected.front_.to_numpy(), rtol=1e-6, atol=1e-9)
     with pytest.raises(ValueError, match="use FairFrontRegressor"):
         FairFrontClassifier().fit(path)
-    with pytest.raises(ValueError, match="pass numeric=True"):
+    with pytest.raises(ValueError, match="numeric=True"):
         fairfront.pack(table, path, "salary", sensitive_features="sex")
     with pytest.raises(ValueError, match="both are set"):
         fairfront.pack(table, path, "salary", sensitive_features="sex", numeric=True, pos_label=1)

@@ -69,11 +69,7 @@ CASES = {
         "Sensitive feature 'sex' has 1 missing value.*missing_sensitive='group'",
     ),
     "one class": (lambda X, y, sex: {"y": np.ones(200)}, ValueError, "contains only one class"),
-    "three classes": (
-        lambda X, y, sex: {"y": np.arange(200) % 3},
-        ValueError,
-        "Only binary classification is supported",
-    ),
+    "too many classes": (lambda X, y, sex: {"y": np.arange(200)}, ValueError, "y has 200 classes, .* at most 100"),
     "continuous y": (lambda X, y, sex: {"y": y + 0.5 * np.arange(200)}, ValueError, "Unknown label type: continuous"),
     "one group": (
         lambda X, y, sex: {"sensitive_features": {"sex": ["f"] * 200}},
