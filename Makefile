@@ -15,6 +15,7 @@
 #                make bench-choice: certified choices, on redraws of tables as populations
 #                make bench-number-choice: the same for predicted numbers, on generated populations
 #                make bench-numbers: fronts of predicted numbers, compared with fairlearn
+#                make bench-classes: fronts of more than two classes, compared with scikit-learn and one-vs-rest fairlearn
 #                make bench-python: the Python package, compared with the command and fairlearn
 #                make bench-scale: fits by the number of rows, in memory and from the disk
 #                make bench-workers: rounds and scaling of processes, Ray and Dask
@@ -43,7 +44,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-python bench-scale bench-workers reproduce clean
+  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-python bench-scale bench-workers reproduce clean
 
 test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -165,7 +166,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-python bench-scale bench-workers
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-python bench-scale bench-workers
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -198,6 +199,10 @@ bench-number-choice: $(VENV)/.bench-installed
 bench-numbers: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/predicted_numbers.py
+
+bench-classes: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/predicted_classes.py
 
 bench-penalty: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli

@@ -62,11 +62,11 @@ class Fairfront:
         assert done.returncode == 0, f"{args}: {done.stderr.decode()}"
         return done.stdout
 
-    def error(self, *args, **options):
-        """Run the command, which must fail with exit code 1, and return its one line of error output."""
+    def error(self, *args, code=1, **options):
+        """Run the command, which must fail with this exit code, and return its one line of error output."""
         done = self.run(*args, **options)
         stderr = done.stderr.decode()
-        assert done.returncode == 1, f"{args}: exit {done.returncode}: {stderr}"
+        assert done.returncode == code, f"{args}: exit {done.returncode}: {stderr}"
         assert stderr.startswith("error: ") and stderr.count("\n") == 1, stderr
         return stderr
 
@@ -95,13 +95,16 @@ class Fairfront:
     def encoded(self, *args, **options):
         """Return the encoded rows: features, label and weight as numbers, the rest as strings.
 
-        Labels are -1 and 1, or the numbers of a target that is a number.
+        Labels are -1 and 1, the numbers of a target that is a number, or the names of classes.
         """
         rows = self.export(*args, "--encoded", **options)
         label = rows.columns.get_loc("label")
         features = [c for c in rows.columns[:label] if is_number(rows[c].iloc[0])]
         # float() restores the written numbers exactly; the parsers of pandas may not.
-        rows = rows.astype(dict.fromkeys([*features, "label", "weight"], float))
+        names = [] if rows["label"].map(is_number).all() else ["label"]
+        rows = rows.astype({c: float for c in [*features, "label", "weight"] if c not in names})
+        if names:
+            return rows
         # The formulas of losses use labels -1 and 1; the file has 0 and 1.
         is_binary = rows["label"].isin([0, 1]).all()
         return rows.assign(label=2 * rows["label"] - 1) if is_binary else rows

@@ -315,7 +315,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         y : array-like of shape (n_samples,)
             The classes of the rows.
         classes : array-like of shape (n_classes,), default=None
-            All classes. The first call needs them if its rows do not have all of them.
+            All classes. The first call needs them if its rows do not have all of them, unless ``order`` is set.
         sensitive_features : list, array, Series, DataFrame or dict, default=None
             The groups of the rows, with the same attributes in every call.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -334,7 +334,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         """
         known = {}
         if self._live is None:
-            known = {"classes": self._known_classes(y if classes is None else classes)}
+            # An order lists all classes.
+            all_classes = y if self.order is None else _labels.labels_of_order(self.order)
+            known = {"classes": self._known_classes(all_classes if classes is None else classes)}
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self._live.looks.classes):
             was = self._live.looks.classes
             raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {was!r}")

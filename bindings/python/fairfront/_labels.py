@@ -201,7 +201,7 @@ def check_classes(found: npt.NDArray[Any], estimator: str) -> npt.NDArray[Any]:
     if len(found) < 2:
         raise ValueError(
             f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-            f"{found[0]!r}"
+            f"{found.tolist()[0]!r}"
             if len(found)
             else "y has no classes"
         )

@@ -138,11 +138,12 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
 
     def _take_parameters(self, parameters: npt.NDArray[np.float64]) -> None:
         """Store the coefficients and the intercept, or an array of them with one value per class."""
-        features, at = self._run.features, self._class_positions()
-        if at is not None:
-            # Coefficients class by class, then intercepts.
-            n_classes, n_features = len(at), len(features)
-            by_class = parameters[:-n_classes].reshape(n_classes, n_features)[at]
+        features, at, classes = self._run.features, self._class_positions(), self._run.classes
+        if at is not None and classes is not None:
+            # Coefficients class by class, then intercepts. Names begin with the class, as in "high:age".
+            n_classes = len(at)
+            by_class = parameters[:-n_classes].reshape(n_classes, -1)[at]
+            features = [name.removeprefix(f"{classes[0][0]}:") for name in features[: by_class.shape[1]]]
             self.coefficients_ = dict(zip(features, by_class.T.copy(), strict=True))
             self.intercept_ = parameters[-n_classes:][at]
             return

@@ -32,6 +32,24 @@ use fairfront_data::{
 use crate::output;
 use crate::wording::Flags;
 
+/// The kind of a measure, its class and the rest of its name in parentheses: `recall`, `high` and `(sex=F)`.
+fn parts_of(name: &str) -> (&str, Option<&str>, &str) {
+    let start = name.find(['[', '(']).unwrap_or(name.len());
+    let (kind, rest) = name.split_at(start);
+    let Some(of_class) = rest.strip_prefix('[') else {
+        return (kind, None, rest);
+    };
+    // A class may contain brackets and parentheses.
+    match of_class.rsplit_once("](") {
+        Some((class, _)) => (kind, Some(class), &of_class[class.len() + 1..]),
+        None => (
+            kind,
+            Some(of_class.strip_suffix(']').unwrap_or(of_class)),
+            "",
+        ),
+    }
+}
+
 /// A text table with aligned columns.
 pub(crate) struct TextTable {
     /// Whether each column is aligned to the right.
@@ -521,7 +539,23 @@ fn proxies(proxy: &Proxy, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::TextTable;
+    use super::{TextTable, parts_of};
+
+    #[test]
+    fn names_of_measures_have_a_kind_a_class_and_an_attribute() {
+        for (name, parts) in [
+            ("accuracy", ("accuracy", None, "")),
+            ("selection_rate(sex=F)", ("selection_rate", None, "(sex=F)")),
+            ("f1[>50K (high)]", ("f1", Some(">50K (high)"), "")),
+            (
+                "recall[Assoc, voc](sex=F)",
+                ("recall", Some("Assoc, voc"), "(sex=F)"),
+            ),
+            ("recall[a[b](c)](x=y)", ("recall", Some("a[b](c)"), "(x=y)")),
+        ] {
+            assert_eq!(parts_of(name), parts);
+        }
+    }
 
     #[test]
     fn a_table_leaves_out_columns_that_do_not_fit() {

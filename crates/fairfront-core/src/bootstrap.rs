@@ -68,7 +68,7 @@ impl Redrawn {
             return;
         };
         let n = self.n_labels;
-        // Sums in single precision leave a rest where a decision has no rows.
+        // Sums in single precision leave a remainder if a decision has no rows.
         let all = self.totals.len();
         for (at, sum) in self.selected.iter_mut().enumerate() {
             if *sum < ROUNDING * self.totals[at % all] {

@@ -1,4 +1,4 @@
-//! Offsets of the scores of classes: what thresholds are for two classes.
+//! Offsets of the scores of classes, which take the place of the threshold of two classes.
 
 use crate::class_scale::class_factors;
 use crate::engine::Engine;

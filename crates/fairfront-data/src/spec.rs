@@ -193,6 +193,10 @@ impl Default for MinGroup {
 
 /// The roles of columns, and how columns become features: all settings about a table before any training.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "these settings are independent of each other"
+)]
 pub struct Spec {
     /// The column to predict; required for everything except inspecting the table.
     pub target: Option<String>,

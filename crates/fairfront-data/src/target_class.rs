@@ -48,7 +48,7 @@ impl Present<'_> {
             let (target, n) = (self.target, names.len());
             diagnostics.push(Diagnostic::note(say![
                 "{target:?} has {n} values, so models predict a class";
-                "pass ", POSITIVE.is("VALUE"), " to predict one of them"
+                "pass ", POSITIVE.is("VALUE"), " to predict one of them (repeat it for several)"
             ]));
         }
         Ok(Some(Classes {
@@ -133,7 +133,8 @@ pub(crate) fn check_rows(target: &str, classes: &Classes, rows: &[usize]) -> Res
     let mut problem = say![
         "each class of the target needs at least {LEAST_OF_CLASS} training rows, but some have fewer: {shown}";
         "merge them with other classes", with(MERGE);
-        "remove their rows"
+        "remove their rows";
+        "pass ", POSITIVE, " to predict one of the classes"
     ];
     let is_number = |name: &String| parse_number(name.as_bytes()).is_some();
     if classes.names.iter().all(is_number) {

@@ -334,9 +334,8 @@ impl<'a> RunNumbers<'a> {
         self.front.names.iter().filter_map(of).collect()
     }
 
-    /// The paper's four panels for an objective that compares the groups of an attribute.
-    fn trade_off(&self, index: usize) -> Option<Figure> {
-        let fairness = self.run.objectives.get(index)?;
+    /// The attribute of an objective that compares groups.
+    fn attribute_of(&self, fairness: &'a str) -> Option<&'a str> {
         let (_, attribute) = fairness.split_once('(')?;
         let attribute = attribute.strip_suffix(')')?;
         let attribute = attribute.split(", kind=").next()?;
@@ -344,21 +343,34 @@ impl<'a> RunNumbers<'a> {
         let is_setting = |rest: &str| rest.starts_with(",class=") || rest.starts_with(",given=");
         let mut attributes = self.run.groups.0.iter().map(|(name, _)| name.as_str());
         let of_class = attributes.find(|name| attribute.strip_prefix(name).is_some_and(is_setting));
-        let attribute = of_class.unwrap_or(attribute);
+        Some(of_class.unwrap_or(attribute))
+    }
+
+    /// The difference between groups with which an objective is shown. For an objective without its own
+    /// measure, it is that of selection rates or of mean predictions.
+    fn difference_of(&self, fairness: &str, attribute: &str) -> Option<String> {
         let meaning = &self.run.meaning;
-        // An objective without its own measure is shown with the selection rates or mean predictions of
-        // groups.
-        let parity = match meaning.target.decides() {
-            true => format!("demographic_parity_difference({attribute})"),
-            false => format!("mean_difference({attribute})"),
-        };
-        let own = meaning.objective(fairness)?.measure.clone();
         let is_difference = |name: &String| {
             let known = meaning.measure(name);
             let differs = |unit: Unit| matches!(unit, Unit::Difference | Unit::InTarget);
             known.is_some_and(|m| differs(m.unit) && !m.compares.is_empty())
         };
-        let named = own.filter(is_difference).unwrap_or(parity);
+        let own = meaning.objective(fairness)?.measure.clone();
+        Some(
+            own.filter(is_difference)
+                .unwrap_or_else(|| match meaning.target.decides() {
+                    true => format!("demographic_parity_difference({attribute})"),
+                    false => format!("mean_difference({attribute})"),
+                }),
+        )
+    }
+
+    /// The paper's four panels for an objective that compares the groups of an attribute.
+    fn trade_off(&self, index: usize) -> Option<Figure> {
+        let fairness = self.run.objectives.get(index)?;
+        let attribute = self.attribute_of(fairness)?;
+        let meaning = &self.run.meaning;
+        let named = self.difference_of(fairness, attribute)?;
         let kind_of_rate = meaning.measure(&named)?.compares.first()?;
         let of_rate = meaning.measure(kind_of_rate)?;
         let of_class = self.class_of(&named, attribute);

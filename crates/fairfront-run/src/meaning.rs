@@ -197,6 +197,9 @@ type Row = (
     &'static str,
 );
 
+/// Names of the ratio of selection rates in other packages.
+const RATIO_ELSEWHERE: [&str; 2] = ["disparate_impact", "disparate_impact_ratio"];
+
 /// All measures, in the order in which tables list them.
 const MEASURES: [Row; 22] = [
     (
@@ -286,7 +289,7 @@ const MEASURES: [Row; 22] = [
         Ratio,
         All,
         &["selection_rate"],
-        &["disparate_impact", "disparate_impact_ratio"],
+        &RATIO_ELSEWHERE,
         "the lowest selection rate of any group divided by the highest: 1 means equal; below 0.8 fails the four-fifths rule",
     ),
     (
@@ -653,7 +656,7 @@ const MEASURES_OF_CLASSES: [Row; 14] = [
         Ratio,
         All,
         &["selection_rate"],
-        &["disparate_impact", "disparate_impact_ratio"],
+        &RATIO_ELSEWHERE,
         "the smallest ratio between groups of the shares decided as any class (for ordered classes, at least as high as it): 1 means equal",
     ),
     (

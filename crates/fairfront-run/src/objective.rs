@@ -74,7 +74,7 @@ fn kind_of(target: &Target) -> &'static str {
     }
 }
 
-/// The kinds of targets that an objective is for, in words; `None` if there is no such objective.
+/// The kinds of targets that an objective is for, in words; `None` if the name is unknown.
 fn meant_for(name: &str) -> Option<String> {
     let kinds = [
         (&NAMES[..], "binary targets"),

@@ -496,18 +496,16 @@ fn heading(name: &str) -> (String, String) {
         return (kind.to_owned(), inside);
     }
     let measure = name.split_once('.').map_or(name, |(_, measure)| measure);
-    let (kind, inside) = measure.split_once('(').unwrap_or((measure, ""));
+    let (kind, class, inside) = super::parts_of(measure);
     let words = kind.replace('_', " ");
     let (first, last) = match words.rsplit_once(' ') {
         Some((first, last @ ("difference" | "ratio"))) => (first, last),
         _ => (words.as_str(), ""),
     };
-    let below = match (last, inside) {
-        (last, "") => last.to_owned(),
-        ("", inside) => format!("({inside}"),
-        (last, inside) => format!("{last} ({inside}"),
-    };
-    (first.to_owned(), below)
+    let of_class = class.map_or_else(String::new, |class| format!("for {class}"));
+    let below = [last, of_class.as_str(), inside];
+    let below: Vec<&str> = below.into_iter().filter(|part| !part.is_empty()).collect();
+    (first.to_owned(), below.join(" "))
 }
 
 /// The values of these columns, model by model; ∞ replaces an absent value.

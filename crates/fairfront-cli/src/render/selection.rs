@@ -211,13 +211,15 @@ pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
     out
 }
 
-/// A column's name in words: `selection rate (sex=F)`.
+/// A column's name in words: `selection rate (sex=F)`, `recall for high (sex=F)`.
 fn label(name: &str) -> String {
-    let label = match name.split_once('(') {
-        Some((kind, inside)) => format!("{} ({inside}", kind.replace('_', " ")),
-        None => name.replace('_', " "),
+    let (kind, class, inside) = super::parts_of(name);
+    let of_class = class.map_or_else(String::new, |class| format!(" for {class}"));
+    let inside = match inside {
+        "" => String::new(),
+        inside => format!(" {inside}"),
     };
-    shown(&label)
+    shown(&format!("{}{of_class}{inside}", kind.replace('_', " ")))
 }
 
 /// Replaces control characters, which could move the cursor.

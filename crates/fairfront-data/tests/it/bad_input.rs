@@ -200,7 +200,8 @@ fn target() {
     assert_eq!(
         rejected("y,g,x\n01,a,1\n02,b,2\n03,b,2\n", |s| s.positive = None),
         "t.csv, column \"y\": each class of the target needs at least 10 training rows, but some have fewer: \
-         \"01\" (1), \"02\" (1), \"03\" (1); merge them with other classes with merge, remove their rows, or \
+         \"01\" (1), \"02\" (1), \"03\" (1); merge them with other classes with merge, remove their rows, pass \
+         positive to predict one of the classes, or \
          predict the number with numeric"
     );
     assert_eq!(

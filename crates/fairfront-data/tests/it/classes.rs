@@ -74,7 +74,8 @@ fn strings_become_classes() {
     assert_eq!(prepared.labels[..4], [2.0, 1.0, 0.0, 2.0]);
     assert_eq!(
         messages(&prepared.diagnostics)[0],
-        "\"y\" has 3 values, so models predict a class; pass positive=VALUE to predict one of them"
+        "\"y\" has 3 values, so models predict a class; pass positive=VALUE to predict one of them (repeat it \
+         for several)"
     );
     let rule = prepared.target.as_ref().unwrap();
     assert!(!rule.is_number() && !rule.is_binary() && rule.unit().is_none());
@@ -248,7 +249,8 @@ fn too_many_and_rare_classes_are_errors() {
     assert_eq!(
         message(prepare(&rare, &open())),
         "t.csv, column \"y\": each class of the target needs at least 10 training rows, but some have fewer: \
-         \"rare\" (3); merge them with other classes with merge, or remove their rows"
+         \"rare\" (3); merge them with other classes with merge, remove their rows, or pass \
+         positive to predict one of the classes"
     );
     assert!(prepare(&rare, &open()).unwrap_err().needs_more_rows());
     // Only training rows count.

@@ -203,7 +203,7 @@ fn trees_come_close_to_the_bound() {
     assert!(outcome.log_loss.is_some() && outcome.auc.expect("rows") > 0.7);
     let inputs = outcome.inputs.iter();
     assert!(inputs.clone().count() == 2 && inputs.clone().all(|i| i.permutation.is_some()));
-    // There is no bound for classes.
+    // The estimated bound is for binary decisions only.
     assert!(trees.about.overlays.is_empty());
     let schema = trees.encoded.part(Split::Train).schema();
     let learned = trees.encoded.encoding.learned.as_ref().expect("learners");

@@ -66,7 +66,7 @@ struct PeopleCase {
 #[serde(deny_unknown_fields)]
 struct FrontCase {
     #[serde(default)]
-    target: fairfront_core::Target,
+    target: Target,
     performance: Option<String>,
     objectives: Vec<ObjectiveMeaning>,
     front_in: FrontIn,
@@ -298,7 +298,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
         FrontColumns {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             meaning: Meaning {
-                target: fairfront_core::Target::Binary,
+                target: Target::Binary,
                 performance: "accuracy".into(),
                 objectives: [
                     ("error_rate", "accuracy"),
@@ -313,7 +313,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
                     covariance: false,
                 })
                 .into(),
-                measures: meaning::measures(&fairfront_core::Target::Binary),
+                measures: meaning::measures(&Target::Binary),
             },
             front_in,
             measures: vec![
