@@ -189,11 +189,11 @@ impl Shares<'_> {
             (self.groups.len(), MOST_GROUPS, "groups"),
             (self.classes.len(), MOST_CLASSES, "classes"),
         ];
-        for (all, most, what) in rest {
+        for (all, most, noun) in rest {
             if all > most {
                 entries.push(Entry {
                     key: Key::None,
-                    name: format!("{} more {what} are not drawn", all - most),
+                    name: format!("{} more {noun} are not drawn", all - most),
                     note: String::new(),
                 });
             }

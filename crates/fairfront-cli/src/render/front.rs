@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{Measure, counted, grouped};
+use fairfront_core::{Measure, Target, counted, grouped};
 use fairfront_model::ModelId;
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
@@ -121,7 +121,7 @@ fn judged(info: &RunInfo) -> String {
     if let Some(in_measures) = judged.in_measures {
         let of = format!(
             "of {}",
-            counted(judged.candidates, "candidate") + &moved(judged.moved)
+            counted(judged.candidates, "candidate") + &moved(judged.moved, &info.meaning.target)
         );
         let rows = match info.rows.get("validation") {
             Some(0) | None => "training rows",
@@ -174,13 +174,14 @@ fn judged(info: &RunInfo) -> String {
     text
 }
 
-fn moved(n: usize) -> String {
+fn moved(n: usize, target: &Target) -> String {
+    let how = match target {
+        Target::Classes(_) => "changing the intercepts",
+        _ => "moving the decision threshold",
+    };
     match n {
         0 => String::new(),
-        n => format!(
-            " ({} obtained by moving the decision threshold of another)",
-            grouped(n)
-        ),
+        n => format!(" ({} obtained by {how} of another)", grouped(n)),
     }
 }
 

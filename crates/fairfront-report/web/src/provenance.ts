@@ -100,7 +100,8 @@ function judged(run: RunFacts): string {
     by === "measures"
       ? `by measures (${run.judged.measures.map(judgedName).join(", ")}) on training and validation rows`
       : "by the objectives on training rows";
-  const threshold = moved > 0 ? ` (${grouped(moved)} obtained by moving the decision threshold of another)` : "";
+  const how = targetClasses() === null ? "moving the decision threshold" : "changing the intercepts";
+  const threshold = moved > 0 ? ` (${grouped(moved)} obtained by ${how} of another)` : "";
   const test =
     onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.models)} remain nondominated`;
   return `${basis}; ${counted(candidates, "candidate")}${threshold}${test}`;
