@@ -103,7 +103,7 @@ const LINKS: &str = "\
 const FUTURE: &str = "\
 ## The paper's future work
 
-- Nonlinear predictors, more than two classes and regression are not implemented.
+- Nonlinear predictors, more than two classes and regression are implemented, but not part of this reproduction.
 - Nonconvex approximations, among them mutual information and fairness risk measures, are implemented as the objectives
   `mutual_information`, `group_risk` and `worst_group_loss`. fairfront also has smooth versions of the rates themselves
   and minimizes these by default.

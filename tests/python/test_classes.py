@@ -365,6 +365,7 @@ WRONG = {
     "order and positive": (third, ["--order", "a,b,c", "--positive", "a"], 2, ["--positive", "--order", "choose one"]),
     "order and numeric": (third, ["--order", "a,b,c", "--numeric"], 2, ["--numeric", "--order", "choose one"]),
     "trace": (third, ["--solver", "trace"], 2, ["score_covariance", "classes"]),
+    "network": (third, ["--family", "network"], 2, ["--family network", "3 classes", "trees"]),
     "eps-fair": (third, ["--solver", "eps-fair"], 2, ["score_covariance", "classes"]),
 }
 WRONG_OBJECTIVES = {

@@ -11,7 +11,7 @@ use crate::Error;
 pub struct GroupRows {
     /// Number of rows.
     pub rows: usize,
-    /// Number of rows labeled positive.
+    /// Number of rows labeled positive; 0 if the target has more than two classes.
     pub positives: usize,
     /// The comparisons that include the group.
     pub compared: Compared,
@@ -43,7 +43,10 @@ pub(crate) fn group_rows(train: &Dataset) -> Result<Ordered<Ordered<GroupRows>>,
             let is_compared = |small: &[u32]| !small.contains(&(g as u32));
             let rows = GroupRows {
                 rows: counts.of_label(g, None) as usize,
-                positives: counts.of_label(g, Some(1.0)) as usize,
+                positives: match train.schema().target.classes() {
+                    Some(_) => 0,
+                    None => counts.of_label(g, Some(1.0)) as usize,
+                },
                 compared: Compared {
                     all: is_compared(&attribute.small.all),
                     positives: is_compared(&attribute.small.positives),

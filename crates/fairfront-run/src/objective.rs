@@ -223,6 +223,13 @@ pub(crate) fn parse_with_penalty(
                 "{name} is a measure, not an objective; choose {objective:?}, which improves it"
             )));
         }
+        if name == "score_covariance" && target.classes().is_some() {
+            return Err(settings.wrong(
+                "score_covariance is an objective for binary targets and numbers, but the target is one of \
+                 several classes; choose demographic_parity, and the solver weighted or pf-smg instead of \
+                 trace, eps-fair or the preset of the paper, whose objectives are covariances",
+            ));
+        }
         if let Some(others) = meant_for(name) {
             return Err(settings.wrong(&format!(
                 "{name} is an objective for {others}, but the target is {}; choose one of {}",

@@ -14,7 +14,7 @@ use crate::checkpoint::Solved;
 use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
 use crate::objective::sets_penalty;
 use crate::rest::{LeftOut, Rest};
-use crate::setting::OBJECTIVE;
+use crate::setting::{FAMILY, OBJECTIVE};
 use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, diagnostic, judge, penalty, warm};
 
 /// A problem with its solver.
@@ -252,6 +252,14 @@ fn check(
         }
     }
     if let Some(classes) = train.schema().target.classes() {
+        if train.schema().hidden > 0 {
+            let n_classes = classes.len();
+            return Err(Error::usage(say![
+                FAMILY.is("network"), ": networks decide between two classes or predict a number, but the \
+                 target has {n_classes} classes";
+                "choose ", FAMILY.is("trees")
+            ]));
+        }
         let counts = Counts::of(train, None)?;
         let missing = (0..classes.len()).find(|class| counts.rows[0][*class] == 0);
         return match missing {

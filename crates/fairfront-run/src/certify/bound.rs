@@ -101,6 +101,17 @@ pub(super) fn bound<'a>(
             untested()
         ]);
     };
+    if let Some(classes) = schema.target.classes().filter(|classes| classes.ordered)
+        && term.class.as_ref() == classes.names.first()
+        && matches!(family.kind, Kind::Difference { .. })
+        && term.name == "demographic_parity_difference"
+    {
+        let lowest = &classes.names[0];
+        return reject(say![
+            "{name} is 0 for every model, because every decision is at least {lowest:?}, the lowest class";
+            "choose a higher class"
+        ]);
+    }
     let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
     let compares = !family.is_single();
     let is_ratio = matches!(family.kind, Kind::Ratio { .. });
