@@ -28,15 +28,11 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::
 /// One row per model of the front, then one for the unmitigated model, whose id is `unmitigated`.
 fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let intercept = match run.meaning.target.classes() {
-        Some(classes) => classes
-            .names
-            .last()
-            .map(|class| format!("{class}:(intercept)")),
-        None => None,
-    };
-    let intercept = intercept.unwrap_or_else(|| "(intercept)".into());
-    let params = run.features.iter().chain([&intercept]);
+    let params = run
+        .features
+        .iter()
+        .map(String::as_str)
+        .chain(["(intercept)"]);
     let params: Vec<String> = params.map(|name| format!("params.{name}")).collect();
     let header = ["model_id", "family"]
         .into_iter()
