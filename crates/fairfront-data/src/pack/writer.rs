@@ -317,13 +317,15 @@ struct NewFile {
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the block files that this process has not completed, before it ends without running destructors,
-/// as after Ctrl-C.
+/// as after Ctrl-C. Afterwards, threads that begin a block file wait forever.
 pub fn remove_unfinished() {
     let mut files = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for file in files.drain(..) {
         // Leftover files are harmless, and the next pack in the folder removes them.
         let _ = std::fs::remove_file(file);
     }
+    // No thread may create another file before the process ends.
+    std::mem::forget(files);
 }
 
 /// The start of the names of temporary files.
@@ -347,8 +349,9 @@ impl NewFile {
         // The mode of a new file, which the umask restricts.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let named = builder.tempfile_in(folder)?;
+        // Held from before the file exists, so that `remove_unfinished` misses no file.
         let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = builder.tempfile_in(folder)?;
         unfinished.push(named.path().to_owned());
         drop(unfinished);
         // The lock shows that the file is in use.
