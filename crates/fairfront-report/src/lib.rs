@@ -13,7 +13,8 @@
 //! - [`ProfilePanels`]: the same for several indicators
 //! - [`Volume`]: the hypervolume of two objectives
 //!
-//! [`PageData::to_html`] writes the interactive report as one self-contained HTML file.
+//! [`PageData::to_html`] writes the interactive report as one self-contained HTML file. [`Document`] is a
+//! printable document, such as an audit, as HTML or Markdown.
 //!
 //! This crate does not read or write files and does not depend on the other fairfront crates. The
 //! same figure gives the same bytes on every machine.
@@ -36,6 +37,7 @@
 
 mod curve;
 mod distribution;
+mod document;
 mod figure;
 mod grid;
 mod html;
@@ -60,6 +62,7 @@ mod volume;
 
 pub use curve::{Curve, Line};
 pub use distribution::{Distribution, Distributions};
+pub use document::{Block, Document, Prose, Span, Table};
 pub use html::{
     LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };
