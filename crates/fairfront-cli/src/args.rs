@@ -9,9 +9,9 @@ use fairfront_run::Demand;
 use crate::bridge::ClusterArgs;
 use crate::help::{
     COMPARE, COMPARE_EXAMPLES, DATA_GET, DATA_GET_EXAMPLES, EXPORT, EXPORT_EXAMPLES, FIT,
-    INSPECT_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT, REPORT_EXAMPLES,
-    SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY, VERIFY_EXAMPLES,
-    fit_help,
+    INSPECT_EXAMPLES, LDA, LDA_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT,
+    REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY,
+    VERIFY_EXAMPLES, fit_help,
 };
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
@@ -125,6 +125,9 @@ pub(crate) enum Command {
     /// Recompute a run from its folder and its data, and report differences
     #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Search a front for less discriminatory alternatives to a baseline, with tests and documents
+    #[command(long_about = LDA, after_help = LDA_EXAMPLES)]
+    Lda(LdaArgs),
     /// Export a model as an ONNX graph, SQL, or a table of coefficients
     #[command(long_about = EXPORT, after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
@@ -321,6 +324,48 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LdaArgs {
+    /// Run folder
+    pub(crate) run: PathBuf,
+    /// The model that decides now: a fairfront model file, or a column of scores or decisions in a file that
+    /// has one row per row of the table, in the same order
+    #[arg(long, value_name = "MODEL|FILE:COLUMN")]
+    pub(crate) baseline: String,
+    /// Rows with at least this score are selected by the baseline; needed for scores
+    #[arg(long, value_name = "T")]
+    pub(crate) baseline_threshold: Option<f64>,
+    /// Confirm that the baseline was not trained on the validation, test and certify rows of the run
+    #[arg(long)]
+    pub(crate) baseline_unseen: bool,
+    /// The most that an alternative may perform worse than the baseline, as accuracy=X, auc=X or
+    /// cost(fp=A,fn=B)=X; X is a number or a percentage [default: accuracy=0.5%]
+    #[arg(long, value_name = "MEASURE=X")]
+    pub(crate) tolerance: Option<String>,
+    /// A difference between groups that must be smaller, such as demographic_parity_difference(race);
+    /// repeat the flag for several [default: the measures of the objectives]
+    #[arg(long, value_name = "MEASURE")]
+    pub(crate) measure: Vec<String>,
+    /// Compare each group only with this one, as ATTRIBUTE=GROUP; repeat the flag for several attributes
+    #[arg(long, value_name = "ATTRIBUTE=GROUP")]
+    pub(crate) reference: Vec<String>,
+    /// Confidence that all alternatives found are less discriminatory, between 0 and 1
+    #[arg(long, value_name = "C", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+    /// Text for the record, such as who chose the tolerance and why; repeat the flag for several
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Vec<String>,
+    /// Output folder: page, memo, data and a table of all candidates
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Replace the files of an earlier search in the output folder
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON instead of a summary
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -3,6 +3,7 @@
 mod comparison;
 mod family;
 mod front;
+mod lda;
 mod plot;
 mod prediction;
 mod selection;
@@ -13,6 +14,7 @@ mod verification;
 
 pub(crate) use comparison::{comparison, measure_comparison};
 pub(crate) use front::{fit, front, table};
+pub(crate) use lda::lda;
 pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::{certificate, opening, requirement, selection};

@@ -225,11 +225,13 @@ impl PairTally {
             });
             factors[at].1[model] += factor;
         }
-        let groups = factors.into_iter().map(|((rate, region), [first, second])| {
-            self.values(region, rate.label().map(|l| l > 0.0), |label, c, d| {
-                first * success(rate, label, c) + second * success(rate, label, d)
-            })
-        });
+        let groups = factors
+            .into_iter()
+            .map(|((rate, region), [first, second])| {
+                self.values(region, rate.label().map(|l| l > 0.0), |label, c, d| {
+                    first * success(rate, label, c) + second * success(rate, label, d)
+                })
+            });
         PairedSum(groups.collect())
     }
 

@@ -29,6 +29,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod lda;
 mod learner_info;
 mod mark;
 mod meaning;
@@ -84,6 +85,12 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use lda::{
+    BaselineInfo, BaselineRequest, BaselineSource, Both, Candidate, Changed, ColumnEffects,
+    Estimated, Finding, GroupOutcome, Lda, LdaFiles, LdaRequest, Limits, MeasureInfo, Moved,
+    Outcomes, Performance, PricedErrors, Proven, SearchedRun, TestInfo, Tolerance, WithoutColumn,
+    WorstPair, lda_memo, lda_page, search,
+};
 pub use learner_info::{InputInfo, LearnerInfo};
 pub use meaning::{Among, Better, Meaning, MeasureMeaning, ObjectiveMeaning, Unit};
 pub use measured::SplitValues;
