@@ -1,7 +1,7 @@
 //! Tests of requirements on a run: the order of models, the tests, and the number of rows needed.
 
 use fairfront_core::{
-    Contrast, Message, NumberTallies, Rate, Tallies, bracketed, normal_quantile, say,
+    Cell, Contrast, Message, NumberTallies, Rate, Tallies, bracketed, normal_quantile, say,
 };
 use fairfront_data::Part;
 use fairfront_data::setting::MERGE;
@@ -480,6 +480,11 @@ impl<'a> Plan<'a> {
                     a.rate()? - limit * b.rate()?,
                     a.variance() + limit * limit * b.variance(),
                 ),
+                Contrast::OddsRatio { a, b, limit } => {
+                    // On the scale of logarithms; infinite if nobody or everybody is selected.
+                    let [(one, of_one), (other, of_other)] = [log_odds(&a)?, log_odds(&b)?];
+                    (one - other - libm::log(limit), of_one + of_other)
+                }
                 Contrast::AtLeast { cell, limit } => (cell.rate()? - limit, cell.variance()),
                 Contrast::AtMost { cell, limit } => (limit - cell.rate()?, cell.variance()),
                 Contrast::MeanDifference { a, b, limit } => {
@@ -521,6 +526,14 @@ impl<'a> Plan<'a> {
         }
         Some((high * self.certifying.rows as f64).ceil() as u64)
     }
+}
+
+/// The logarithm of the odds of a cell, and its variance.
+fn log_odds(cell: &Cell) -> Option<(f64, f64)> {
+    let rate = cell.rate()?;
+    let spread = rate * (1.0 - rate);
+    let value = libm::log(rate / (1.0 - rate));
+    Some((value, cell.variance() / (spread * spread)))
 }
 
 fn weights_and_exact() -> Error {
