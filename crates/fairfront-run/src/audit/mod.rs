@@ -5,6 +5,7 @@
 //! [`audit_page`] shows it as a printable document.
 
 mod ll144;
+mod ll144_page;
 mod matching;
 mod page;
 mod ranking;

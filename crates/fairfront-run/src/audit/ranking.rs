@@ -113,7 +113,10 @@ impl<'a> Ranking<'a> {
 
 /// The shares of the groups in each tenth.
 pub(super) fn deciles(parts: &[([f64; 2], Vec<f64>)], names: &[String]) -> Vec<Decile> {
-    let filled = parts.iter().enumerate().filter(|(_, (scores, _))| !scores[0].is_nan());
+    let filled = parts
+        .iter()
+        .enumerate()
+        .filter(|(_, (scores, _))| !scores[0].is_nan());
     filled
         .map(|(at, (scores, weights))| {
             let total: f64 = weights.iter().sum();
@@ -142,7 +145,10 @@ pub(super) fn at_rates(
     let mut selected = vec![0.0; names.len()];
     let mut found = Vec::new();
     for (at, (_, weights)) in parts.iter().enumerate().take(PARTS - 1) {
-        selected.iter_mut().zip(weights).for_each(|(sum, w)| *sum += w);
+        selected
+            .iter_mut()
+            .zip(weights)
+            .for_each(|(sum, w)| *sum += w);
         let rate = |group: usize| (all[group] > 0.0).then(|| selected[group] / all[group]);
         let of_reference = rate(reference).filter(|rate| *rate > 0.0);
         let of = |group: &usize| {
@@ -192,19 +198,35 @@ mod tests {
     #[test]
     fn distinct_scores_are_cut_exactly() {
         let scores: Vec<f64> = (0..50).map(f64::from).collect();
-        let codes: Vec<u32> = (0..50).map(|row| if row % 7 == 0 { UNKNOWN_GROUP } else { row % 2 }).collect();
+        let codes: Vec<u32> = (0..50)
+            .map(|row| if row % 7 == 0 { UNKNOWN_GROUP } else { row % 2 })
+            .collect();
         let ranking = Ranking::new(&scores, None);
         let parts = ranking.parts(&codes, 2);
         for (at, (range, weights)) in parts.iter().enumerate() {
             let high = 49.0 - 5.0 * at as f64;
             assert_eq!(*range, [high - 4.0, high]);
-            let count = |code: u32| (0..50).filter(|row| {
-                (high - 4.0..=high).contains(&scores[*row]) && codes[*row] == code
-            }).count() as f64;
+            let count = |code: u32| {
+                (0..50)
+                    .filter(|row| {
+                        (high - 4.0..=high).contains(&scores[*row]) && codes[*row] == code
+                    })
+                    .count() as f64
+            };
             let expected = [count(0), count(1), count(UNKNOWN_GROUP)];
-            assert!(weights.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(
+                weights
+                    .iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a - b).abs() < 1e-12)
+            );
         }
-        let shares: f64 = deciles(&parts, &["a".into(), "b".into()])[3].shares.0.iter().map(|(_, s)| s).sum();
+        let shares: f64 = deciles(&parts, &["a".into(), "b".into()])[3]
+            .shares
+            .0
+            .iter()
+            .map(|(_, s)| s)
+            .sum();
         assert!(shares < 1.0 + 1e-12);
     }
 

@@ -189,6 +189,16 @@ pub enum FourFifths {
     TooFewRows,
 }
 
+impl std::fmt::Display for FourFifths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Below => "below",
+            Self::AtOrAbove => "at or above",
+            Self::TooFewRows => "too few rows",
+        })
+    }
+}
+
 /// How a group compares with the reference group. Upper ends of intervals are `None` if they are infinite.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedGroup {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairfront_core::{
     Cell, UNKNOWN_GROUP, adverse_impact_ratio, auc, auc_difference, difference_interval,
     equal_rates, fisher, grouped, ks, normal_quantile, odds_ratio, odds_ratio_interval,
-    rate_interval, ratio_interval, say, shortfall,
+    rate_interval, ratio_interval, say, shortfall, standardized_mean_difference,
 };
 use fairfront_data::{Diagnostic, Ordered, near_names};
 
@@ -44,11 +44,20 @@ pub fn audit_rows(rows: &AuditRows, options: &AuditOptions) -> Result<AuditResul
             names: attribute.groups.clone(),
             codes: attribute.codes.clone(),
         };
-        attributes.push(compare(rows, options, &groups, ranking.as_ref(), &mut diagnostics));
+        attributes.push(compare(
+            rows,
+            options,
+            &groups,
+            ranking.as_ref(),
+            &mut diagnostics,
+        ));
     }
     for parts in intersections(rows.attributes.len()) {
         let Some(groups) = Grouping::intersection(rows, &parts) else {
-            let names: Vec<&str> = parts.iter().map(|at| rows.attributes[*at].name.as_str()).collect();
+            let names: Vec<&str> = parts
+                .iter()
+                .map(|at| rows.attributes[*at].name.as_str())
+                .collect();
             diagnostics.push(Diagnostic::note(format!(
                 "the intersection {} has more than {} groups, so it is not shown",
                 names.join(":"),
@@ -74,7 +83,7 @@ pub fn audit_rows(rows: &AuditRows, options: &AuditOptions) -> Result<AuditResul
         weight: rows.weight.clone(),
         confidence: options.confidence,
         min_share: options.min_share,
-        overall: all.shown(rows, options.confidence, 1.0),
+        overall: all.shown(rows, all.area(rows), options.confidence, 1.0),
         attributes,
         local_law_144,
         diagnostics,
@@ -104,10 +113,16 @@ impl Grouping {
         let attributes: Vec<_> = parts.iter().map(|at| &rows.attributes[*at]).collect();
         let of_row = |row: usize| -> Option<Vec<u32>> {
             let codes = attributes.iter().map(|attribute| attribute.codes[row]);
-            codes.map(|code| (code != UNKNOWN_GROUP).then_some(code)).collect()
+            codes
+                .map(|code| (code != UNKNOWN_GROUP).then_some(code))
+                .collect()
         };
         let keys: Vec<Option<Vec<u32>>> = (0..rows.len()).map(of_row).collect();
-        let mut places: BTreeMap<&[u32], u32> = keys.iter().flatten().map(|key| (key.as_slice(), 0)).collect();
+        let mut places: BTreeMap<&[u32], u32> = keys
+            .iter()
+            .flatten()
+            .map(|key| (key.as_slice(), 0))
+            .collect();
         if places.len() > MOST_GROUPS {
             return None;
         }
@@ -122,7 +137,10 @@ impl Grouping {
             let place = key.as_ref().and_then(|key| places.get(key.as_slice()));
             place.copied().unwrap_or(UNKNOWN_GROUP)
         };
-        let parts: Vec<String> = attributes.iter().map(|attribute| attribute.name.clone()).collect();
+        let parts: Vec<String> = attributes
+            .iter()
+            .map(|attribute| attribute.name.clone())
+            .collect();
         Some(Self {
             name: parts.join(":"),
             codes: keys.iter().map(code).collect(),
@@ -209,7 +227,10 @@ impl Counts {
     pub(super) fn of(rows: &AuditRows, codes: &[u32], n_groups: usize) -> Self {
         let mut counts = Self {
             groups: vec![Sums::default(); n_groups],
-            unknown: UnknownRows { rows: 0, selected: 0 },
+            unknown: UnknownRows {
+                rows: 0,
+                selected: 0,
+            },
         };
         for (row, code) in codes.iter().enumerate() {
             let selected = rows.decisions[row];
@@ -242,7 +263,13 @@ impl Counts {
 
 impl Sums {
     /// The values of a group without comparisons.
-    fn shown(&self, rows: &AuditRows, confidence: f64, share: f64) -> AuditGroup {
+    fn shown(
+        &self,
+        rows: &AuditRows,
+        area: Option<Area>,
+        confidence: f64,
+        share: f64,
+    ) -> AuditGroup {
         let interval = |cell: &Cell| rate_interval(cell, confidence);
         AuditGroup {
             rows: self.rows,
@@ -263,13 +290,21 @@ impl Sums {
                 accuracy_interval: interval(&self.right),
                 minus_reference: None,
             }),
-            scores: rows.scores.as_ref().map(|scores| self.scores(rows, scores, confidence)),
+            scores: rows
+                .scores
+                .as_ref()
+                .map(|scores| self.scores(rows, scores, area, confidence)),
         }
     }
 
-    fn scores(&self, rows: &AuditRows, scores: &[f64], confidence: f64) -> GroupScores {
+    fn scores(
+        &self,
+        rows: &AuditRows,
+        scores: &[f64],
+        area: Option<Area>,
+        confidence: f64,
+    ) -> GroupScores {
         let mean = (self.selected.trials > 0.0).then(|| self.score / self.selected.trials);
-        let area = self.area(rows, scores);
         GroupScores {
             mean,
             standardized_mean_difference: None,
@@ -277,7 +312,9 @@ impl Sums {
             auc_interval: area.and_then(|area| area.interval(confidence)),
             auc_difference: None,
             auc_difference_interval: None,
-            ks: self.labeled(rows, scores).and_then(|of| ks(&of.scores, &of.positives, of.weights())),
+            ks: self
+                .labeled(rows, scores)
+                .and_then(|of| ks(&of.scores, &of.positives, of.weights())),
         }
     }
 
@@ -289,13 +326,16 @@ impl Sums {
         let weights = rows.weights.as_ref();
         Some(Labeled {
             scores: members.iter().map(|row| scores[*row]).collect(),
-            positives: members.iter().map(|row| labels[*row] == Some(true)).collect(),
+            positives: members
+                .iter()
+                .map(|row| labels[*row] == Some(true))
+                .collect(),
             weights: weights.map(|weights| members.iter().map(|row| weights[*row]).collect()),
         })
     }
 
-    fn area(&self, rows: &AuditRows, scores: &[f64]) -> Option<Area> {
-        let of = self.labeled(rows, scores)?;
+    fn area(&self, rows: &AuditRows) -> Option<Area> {
+        let of = self.labeled(rows, rows.scores.as_ref()?)?;
         let value = auc(&of.scores, &of.positives, of.weights())?;
         // Equal scores have an area of 1/2 without variance, so the error of the difference is that of the area.
         let equal = vec![0.0; of.scores.len()];
@@ -329,7 +369,10 @@ struct Area {
 impl Area {
     fn interval(self, confidence: f64) -> Option<[f64; 2]> {
         let margin = normal_quantile(0.5 + 0.5 * confidence) * self.error?;
-        Some([(self.value - margin).max(0.0), (self.value + margin).min(1.0)])
+        Some([
+            (self.value - margin).max(0.0),
+            (self.value + margin).min(1.0),
+        ])
     }
 
     /// The interval of this area minus that of other rows.
@@ -338,7 +381,10 @@ impl Area {
         let error = (own * own + others * others).sqrt();
         let margin = normal_quantile(0.5 + 0.5 * confidence) * error;
         let difference = self.value - other.value;
-        Some([(difference - margin).max(-1.0), (difference + margin).min(1.0)])
+        Some([
+            (difference - margin).max(-1.0),
+            (difference + margin).min(1.0),
+        ])
     }
 }
 
@@ -352,7 +398,8 @@ fn reference(
 ) -> (Option<usize>, ReferenceBy) {
     let named = |attribute: &str| {
         let mut all = options.references.iter();
-        all.find(|(name, _)| name == attribute).map(|(_, group)| group.as_str())
+        all.find(|(name, _)| name == attribute)
+            .map(|(_, group)| group.as_str())
     };
     let position = |group: &str| groups.names.iter().position(|name| name == group);
     let attribute = &groups.name;
@@ -407,27 +454,26 @@ fn compare(
     let confidence = options.confidence;
     let is_compared = |at: usize| Some(at) == reference || !is_small(at);
     let mut shown = Vec::with_capacity(groups.names.len());
-    let deviation = rows.scores.as_ref().and_then(|scores| deviation(rows, scores));
-    let of_reference = reference.map(|at| {
-        let sums = &counts.groups[at];
-        let area = rows.scores.as_ref().and_then(|scores| sums.area(rows, scores));
-        (sums, area, sums.score / sums.selected.trials)
-    });
+    let areas: Vec<Option<Area>> = counts.groups.iter().map(|sums| sums.area(rows)).collect();
     for (at, name) in groups.names.iter().enumerate() {
         let sums = &counts.groups[at];
-        let mut group = sums.shown(rows, confidence, share(at));
-        if let Some((other, area, mean)) = of_reference.filter(|_| Some(at) != reference && !is_small(at)) {
+        let mut group = sums.shown(rows, areas[at], confidence, share(at));
+        if let Some(of_reference) = reference.filter(|reference| *reference != at && !is_small(at))
+        {
+            let other = &counts.groups[of_reference];
             group.compared = Some(compared(&sums.selected, &other.selected, confidence));
             if let Some(errors) = &mut group.errors {
                 errors.minus_reference = Some(error_differences(sums, other, confidence));
             }
             if let (Some(own), Some(scores)) = (&mut group.scores, &rows.scores) {
-                own.standardized_mean_difference = own
-                    .mean
-                    .zip(deviation)
-                    .map(|(own, deviation)| (own - mean) / deviation)
-                    .filter(|difference| difference.is_finite());
-                if let (Some(first), Some(second)) = (sums.area(rows, scores), area) {
+                let pair = [at as u32, of_reference as u32];
+                own.standardized_mean_difference = standardized_mean_difference(
+                    scores,
+                    &groups.codes,
+                    pair,
+                    rows.weights.as_deref(),
+                );
+                if let (Some(first), Some(second)) = (areas[at], areas[of_reference]) {
                     own.auc_difference = Some(first.value - second.value);
                     own.auc_difference_interval = first.difference_interval(second, confidence);
                 }
@@ -437,7 +483,9 @@ fn compare(
     }
     let left_out = (0..groups.names.len()).filter(|at| !is_compared(*at));
     let parts = ranking.map(|ranking| ranking.parts(&groups.codes, groups.names.len()));
-    let compared_groups: Vec<usize> = (0..groups.names.len()).filter(|at| is_compared(*at)).collect();
+    let compared_groups: Vec<usize> = (0..groups.names.len())
+        .filter(|at| is_compared(*at))
+        .collect();
     GroupsOfAttribute {
         name: groups.name.clone(),
         intersection_of: groups.parts.clone(),
@@ -454,17 +502,6 @@ fn compare(
         },
         deciles: parts.map_or_else(Vec::new, |parts| deciles(&parts, &groups.names)),
     }
-}
-
-/// The standard deviation of all scores; `None` if they are equal.
-fn deviation(rows: &AuditRows, scores: &[f64]) -> Option<f64> {
-    let weight = |row: usize| rows.weights.as_ref().map_or(1.0, |weights| weights[row]);
-    let total: f64 = (0..scores.len()).map(weight).sum();
-    let mean = scores.iter().enumerate().map(|(row, s)| weight(row) * s).sum::<f64>() / total;
-    let squares = scores.iter().enumerate().map(|(row, s)| weight(row) * (s - mean) * (s - mean));
-    let deviation = (squares.sum::<f64>() / total).sqrt();
-    // Equal scores may differ from their mean by rounding.
-    (deviation > 1e-12 * mean.abs()).then_some(deviation)
 }
 
 /// How a group compares with the reference group.
@@ -489,7 +526,10 @@ pub(super) fn compared(group: &Cell, reference: &Cell, confidence: f64) -> Compa
             (low, _) if low >= FOUR_FIFTHS => FourFifths::AtOrAbove,
             _ => FourFifths::TooFewRows,
         }),
-        selection_rate_difference: group.rate().zip(reference.rate()).map(|(own, other)| own - other),
+        selection_rate_difference: group
+            .rate()
+            .zip(reference.rate())
+            .map(|(own, other)| own - other),
         selection_rate_difference_interval: difference_interval(group, reference, confidence),
         shortfall: shortfall(group, reference),
         odds_ratio: odds_ratio(group, reference),
