@@ -6,12 +6,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_model::ModelId;
 use fairfront_run::Demand;
 
+use crate::audit_args::AuditArgs;
 use crate::bridge::ClusterArgs;
 use crate::help::{
-    COMPARE, COMPARE_EXAMPLES, DATA_GET, DATA_GET_EXAMPLES, EXPORT, EXPORT_EXAMPLES, FIT,
-    INSPECT_EXAMPLES, LDA, LDA_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT,
-    REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY,
-    VERIFY_EXAMPLES, fit_help,
+    AUDIT, AUDIT_EXAMPLES, COMPARE, COMPARE_EXAMPLES, DATA_GET, DATA_GET_EXAMPLES, EXPORT,
+    EXPORT_EXAMPLES, FIT, INSPECT_EXAMPLES, LDA, LDA_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT,
+    PREDICT_EXAMPLES, REPORT, REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES,
+    TUNE, TUNE_EXAMPLES, VERIFY, VERIFY_EXAMPLES, fit_help,
 };
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
@@ -134,6 +135,9 @@ pub(crate) enum Command {
     /// Score new rows with a model, one output row per input row
     #[command(long_about = PREDICT, after_help = PREDICT_EXAMPLES)]
     Predict(PredictArgs),
+    /// Compare the decisions of any model by group: impact ratios, error rates, intervals
+    #[command(long_about = AUDIT, after_help = AUDIT_EXAMPLES)]
+    Audit(Box<AuditArgs>),
     /// List and download known data sets, and export prepared rows for other tools
     Data {
         #[command(subcommand)]
@@ -389,7 +393,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) keep: Vec<String>,
     /// Compare decisions or predicted numbers with the target, by group; the file must contain the
-    /// target and the sensitive columns
+    /// target and the sensitive columns. For impact ratios with intervals, see `fairfront audit`
     #[arg(long)]
     pub(crate) audit: bool,
     /// Column of sample weights for the audit

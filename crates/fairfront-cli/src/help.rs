@@ -267,6 +267,36 @@ Examples:
   fairfront export model.json --format sql -o model.sql --force
   fairfront export model.json --format table -o -";
 
+pub(crate) const AUDIT: &str = "\
+Compare the decisions of any model by group: impact ratios, error rates, intervals
+
+Decisions come from a fairfront model, from a column of scores with --threshold, or from a column of
+decisions. The scores may be a column of ROWS, or of another file with one row per row of ROWS, in
+the same order or with a --key. Columns of both files must agree in every row.
+
+For each sensitive attribute and each intersection, `audit` prints three separate facts about a
+group and its reference group: the adverse impact ratio (the ratio of their selection rates), whether
+the difference is statistically significant, and its size in people (shortfall). With a target, it
+adds error rates; with scores, standardized mean differences and ratios at other selection rates.
+
+  four fifths  below, at or above: the whole interval of the ratio is on this side of 0.8;
+               too few rows: the interval contains 0.8
+  p-value      Fisher's exact test, or the score test for weighted or very many rows
+  shortfall    how many more rows of the group the rate of the reference group would select
+
+All of these are screening figures, not legal conclusions. Groups with less than 2% of the rows are
+listed, but not compared. Rows of unknown group are counted.";
+
+pub(crate) const AUDIT_EXAMPLES: &str = "\
+Examples:
+  fairfront audit model.json applicants.csv
+  fairfront audit scores.csv:score applicants.csv --threshold 0.5 --sensitive sex --sensitive race
+  fairfront audit :hired applicants.csv --selected yes --sensitive race --reference race=White
+  fairfront audit scores.parquet:p loans.csv --key id --threshold 620 --sensitive sex \\
+    --target repaid --positive yes -o audit.html -o audit.json
+  fairfront audit :invited applicants.csv --sex sex --race race --format nyc-ll144 \\
+    --date 2026-03-31 --source 'Applications of 2025' -o audit.html";
+
 pub(crate) const PREDICT: &str = "\
 Score new rows with a model, one output row per input row
 

@@ -1,5 +1,6 @@
 //! Text output for the terminal.
 
+mod audit;
 mod comparison;
 mod family;
 mod front;
@@ -12,6 +13,7 @@ mod timing;
 mod tuning;
 mod verification;
 
+pub(crate) use audit::decision_audit;
 pub(crate) use comparison::{comparison, measure_comparison};
 pub(crate) use front::{fit, front, table};
 pub(crate) use lda::lda;

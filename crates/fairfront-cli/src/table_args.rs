@@ -11,6 +11,7 @@ use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
 use tempfile::TempDir;
 
+use crate::audit_args::AuditArgs;
 use crate::progress::{self, Packing};
 use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
 
@@ -214,6 +215,26 @@ impl TableArgs {
     pub(crate) fn known(name: &str) -> Self {
         Self {
             files: vec![name.into()],
+            ..Self::default()
+        }
+    }
+
+    /// The arguments about the rows of an audit.
+    pub(crate) fn of_audit(args: &AuditArgs) -> Self {
+        Self {
+            files: args.files.clone(),
+            target: args.target.clone(),
+            positive: args.positive.clone(),
+            sensitive: args.sensitive.clone(),
+            bins: args.bins.clone(),
+            merge: args.merge.clone(),
+            weight: args.weight.clone(),
+            missing_sensitive: args.missing_sensitive.clone(),
+            missing_value: args.missing_value.clone(),
+            no_default_missing: args.no_default_missing,
+            separator: args.separator.clone(),
+            decimal: args.decimal.clone(),
+            memory: args.memory.clone(),
             ..Self::default()
         }
     }

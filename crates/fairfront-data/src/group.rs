@@ -92,6 +92,33 @@ impl AttributeRule {
         }
     }
 
+    /// The rule for these columns of a table with the groups of all its rows, and the group code of each row.
+    /// It is [`UNKNOWN_GROUP`] if the value is missing, unless missing values are a group.
+    pub fn of_table(
+        spec: &Spec,
+        columns: &[String],
+        table: &Table,
+    ) -> Result<(Self, Vec<u32>), Error> {
+        let mut rule = Self::new(spec, columns);
+        let codes = rule.fit_groups(table, &all_rows(table))?;
+        Ok((rule, codes))
+    }
+
+    /// Like [`AttributeRule::of_table`], with the columns, bins and merges of this rule. Groups that were not
+    /// seen when it was fitted are added, unless small groups were pooled.
+    pub fn with_groups_of(&self, table: &Table) -> Result<(Self, Vec<u32>), Error> {
+        if self.pooled {
+            return Ok((self.clone(), self.groups(table)?));
+        }
+        let mut rule = Self {
+            // Numbers have been accepted before.
+            as_codes: true,
+            ..self.clone()
+        };
+        let codes = rule.fit_groups(table, &all_rows(table))?;
+        Ok((rule, codes))
+    }
+
     /// The rule with the facts that files do not store.
     pub(crate) fn restored(mut self, spec: &Spec) -> Self {
         let mut columns = self.columns.iter();
@@ -283,6 +310,10 @@ impl AttributeRule {
         }
         Ok(labels.unwrap_or_default())
     }
+}
+
+fn all_rows(table: &Table) -> Vec<u32> {
+    (0..table.n_rows() as u32).collect()
 }
 
 /// The error for an attribute that is not among those of a spec.

@@ -52,7 +52,8 @@ pub struct Table {
     pub caption: Prose,
     /// Names of the columns.
     pub head: Vec<String>,
-    /// The rows, each with one entry per column.
+    /// The rows, each with one entry per column. Numbers of a row that have the source of the number before show it
+    /// once.
     pub rows: Vec<Vec<Prose>>,
     /// The columns that are text and therefore aligned left, besides the first.
     pub text_columns: Vec<usize>,
@@ -166,6 +167,19 @@ struct Sources<'a> {
     numbers: BTreeMap<&'a str, usize>,
 }
 
+/// Whether to show the source of a number: in a row of a table, only if the number before has another one.
+#[derive(Default)]
+struct Shown<'a> {
+    /// The source of the number before.
+    last: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    fn is_new(&mut self, source: &'a str) -> bool {
+        self.last.replace(source) != Some(source)
+    }
+}
+
 impl<'a> Sources<'a> {
     fn of(document: &'a Document) -> Self {
         let mut sources = Self {
@@ -253,5 +267,40 @@ mod tests {
         assert_eq!(sources.number("audit.json: groups.F.selection_rate"), 2);
         // The rate of women occurs twice, in the text and in the table, with the same number.
         assert_eq!(document.to_markdown().matches("30.1%[^2]").count(), 2);
+    }
+
+    #[test]
+    fn numbers_of_a_row_with_one_source_show_it_once() {
+        let number = |shown: &str, source: &str| Prose::default().number(shown, source);
+        let row = vec![
+            "F".into(),
+            number("1", "a"),
+            number("2", "a"),
+            number("3", "b"),
+            number("4", "b"),
+        ];
+        let document = Document {
+            blocks: vec![Block::Table(Table {
+                head: ["group", "n", "m", "k", "l"].map(Into::into).into(),
+                rows: vec![row.clone(), row],
+                ..Table::default()
+            })],
+            ..Document::default()
+        };
+        assert_eq!(
+            document
+                .to_markdown()
+                .matches("| F | 1[^1] | 2 | 3[^2] | 4 |")
+                .count(),
+            2
+        );
+        let html = document.to_html();
+        assert_eq!(
+            (
+                html.matches("\">1</a></sup>").count(),
+                html.matches("\">2</a></sup>").count()
+            ),
+            (2, 2)
+        );
     }
 }

@@ -11,6 +11,7 @@
 //! - [`Pairs`]: a front over three objectives
 //! - [`Profiles`]: how often each solver is nearly the best
 //! - [`ProfilePanels`]: the same for several indicators
+//! - [`Ratios`]: ratios of groups to a reference group, with intervals
 //! - [`Volume`]: the hypervolume of two objectives
 //!
 //! [`PageData::to_html`] writes the interactive report as one self-contained HTML file. [`Document`] is a
@@ -49,6 +50,7 @@ mod pairs;
 mod panel;
 mod profile;
 mod ramp;
+mod ratio;
 mod scale;
 mod scatter;
 mod shares;
@@ -69,6 +71,7 @@ pub use html::{
 pub use overlay::{Overlay, Series};
 pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};
+pub use ratio::{RatioOfGroup, Ratios};
 pub use scatter::{Scatter, Scatters};
 pub use shares::{Share, SharePanel, Shares};
 pub use side::{Better, Side};

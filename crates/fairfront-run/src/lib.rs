@@ -12,9 +12,11 @@
 //!   ([`model_of`], [`Run::model`]).
 //! - [`verify()`] recomputes a run from its folder and its data.
 //! - [`page_data`] is the data of a run's report, and [`figures`] draws static figures.
+//! - [`audit()`] compares the decisions of any model by group, and [`audit_page`] shows the result.
 //! - [`tune`] finds the settings of a solver by grid search.
 
 mod ask;
+mod audit;
 mod calibration;
 mod certify;
 mod checkpoint;
@@ -57,6 +59,13 @@ mod verify;
 mod warm;
 
 pub use ask::{Ask, DEFAULT_HIDDEN, SolverName, attribute_texts};
+pub use audit::{
+    AtRate, AuditAttribute, AuditGroup, AuditOptions, AuditRequest, AuditResult, AuditRows,
+    AuditSource, AuditedRows, AuditedSource, ComparedGroup, Decile, ErrorDifferences, FourFifths,
+    GroupErrors, GroupScores, GroupsOfAttribute, LocalLaw144, LocalLawCategory, LocalLawKind,
+    LocalLawRequest, LocalLawTable, MatchedBy, RateOfGroup, ReferenceBy, SourceKind, TestUsed,
+    UnknownRows, audit, audit_page, audit_rows,
+};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
     TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,

@@ -33,5 +33,16 @@ settings! {
     TOLERANCE = Name::new("tolerance");
     TRY = Name::new("try");
     VERIFY = Name::command_named("verify");
+    DATE = Name::new("date");
+    FORMAT = Name::new("format");
+    KEY = Name::new("key");
+    MIN_SHARE = Name::new("min_share");
+    RACE = Name::new("race");
+    SCORING = Name::new("scoring");
+    SELECTED = Name::new("selected");
+    SEX = Name::new("sex");
+    SOURCE = Name::new("source");
+    THRESHOLD = Name::new("threshold");
+    DISTRIBUTION_DATE = Name::new("distribution_date");
     WEIGHTS = Name::new("weights");
 }

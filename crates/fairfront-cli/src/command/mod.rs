@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod compare;
 mod data;
 mod demo;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
         Command::Verify(args) => return verify::run(&args),
         Command::Lda(args) => lda::run(&args)?,
         Command::Export(args) => export::run(&args)?,
+        Command::Audit(args) => audit::run(&args)?,
         Command::Predict(args) => predict::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }

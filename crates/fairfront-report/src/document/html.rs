@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Document, Prose, Sources, Span, Table};
+use super::{Block, Document, Prose, Shown, Sources, Span, Table};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -95,8 +95,9 @@ fn table(out: &mut String, table: &Table, sources: &Sources) {
     out.push_str("</tr>\n</thead>\n<tbody>\n");
     for row in &table.rows {
         out.push_str("<tr>");
+        let mut shown = Shown::default();
         for (column, entry) in row.iter().enumerate() {
-            let entry = inline(entry, sources);
+            let entry = spans(entry, sources, |source| shown.is_new(source));
             let _ = match column {
                 0 => write!(out, "<th scope=\"row\">{entry}</th>"),
                 _ => write!(out, "<td{}>{entry}</td>", class(column)),
@@ -108,12 +109,18 @@ fn table(out: &mut String, table: &Table, sources: &Sources) {
 }
 
 fn inline(line: &Prose, sources: &Sources) -> String {
+    spans(line, sources, |_| true)
+}
+
+/// A line, with the sources of the numbers for which `shows` is true.
+fn spans<'a>(line: &'a Prose, sources: &Sources, mut shows: impl FnMut(&'a str) -> bool) -> String {
     let mut out = String::new();
     for span in &line.0 {
         let _ = match span {
             Span::Text(text) => write!(out, "{}", escaped(text)),
             Span::Strong(text) => write!(out, "<strong>{}</strong>", escaped(text)),
             Span::Code(text) => write!(out, "<code>{}</code>", escaped(text)),
+            Span::Number { shown, source } if !shows(source) => write!(out, "{}", escaped(shown)),
             Span::Number { shown, source } => {
                 let n = sources.number(source);
                 write!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Document, Prose, Sources, Span, Table};
+use super::{Block, Document, Prose, Shown, Sources, Span, Table};
 
 pub(super) fn render(document: &Document, sources: &Sources) -> String {
     let mut out = format!("# {}\n", escaped(&document.title));
@@ -61,18 +61,27 @@ fn table(out: &mut String, table: &Table, sources: &Sources) {
     });
     let _ = writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "));
     for row in &table.rows {
-        let row = row.iter().map(|entry| inline(entry, sources));
+        let mut shown = Shown::default();
+        let row = row
+            .iter()
+            .map(|entry| spans(entry, sources, |source| shown.is_new(source)));
         let _ = writeln!(out, "| {} |", row.collect::<Vec<_>>().join(" | "));
     }
 }
 
 fn inline(line: &Prose, sources: &Sources) -> String {
+    spans(line, sources, |_| true)
+}
+
+/// A line, with the sources of the numbers for which `shows` is true.
+fn spans<'a>(line: &'a Prose, sources: &Sources, mut shows: impl FnMut(&'a str) -> bool) -> String {
     let mut out = String::new();
     for span in &line.0 {
         let _ = match span {
             Span::Text(text) => write!(out, "{}", escaped(text)),
             Span::Strong(text) => write!(out, "**{}**", escaped(text)),
             Span::Code(text) => write!(out, "{}", code(text)),
+            Span::Number { shown, source } if !shows(source) => write!(out, "{}", escaped(shown)),
             Span::Number { shown, source } => {
                 write!(out, "{}[^{}]", escaped(shown), sources.number(source))
             }
