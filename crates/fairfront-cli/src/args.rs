@@ -255,8 +255,21 @@ pub(crate) struct ReportArgs {
     /// With --figures, also write PNG; needs rsvg-convert (package librsvg2-bin or librsvg)
     #[arg(long, requires = "figures")]
     pub(crate) png: bool,
-    /// With --figures, the model whose predicted numbers or decisions between classes are drawn by group [default: the model that the report opens at]
-    #[arg(long, value_name = "N", requires = "figures")]
+    /// Write a model card of --model-id instead: HTML, or Markdown if the file ends with .md
+    #[arg(long, conflicts_with = "figures", requires_all = ["output", "model_id"])]
+    pub(crate) card: bool,
+    /// With --card, what the model is meant to be used for; repeat the flag for several
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) intended_use: Vec<String>,
+    /// With --card, what the model must not be used for; repeat the flag for several
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) out_of_scope: Vec<String>,
+    /// With --card, who answers questions about the model
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) contact: Option<String>,
+    /// With --card, the model; with --figures, the model whose predicted numbers or decisions between classes
+    /// are drawn by group [default: the model that the report opens at]
+    #[arg(long, value_name = "N")]
     pub(crate) model_id: Option<ModelId>,
 }
 
@@ -327,6 +340,10 @@ pub(crate) struct VerifyArgs {
     /// to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
+    /// Also check this document against the run: a model card, or the output folder of `lda`; repeat the
+    /// flag for several
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) document: Vec<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -336,13 +353,20 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct LdaArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// The model that decides now: a fairfront model file, or a column of scores or decisions in a file that
-    /// has one row per row of the table, in the same order
+    /// Data files or known data set, if the files of the run are not in the current folder or next
+    /// to the run folder
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) files: Vec<String>,
+    /// The model that decides now: a fairfront model file; FILE:COLUMN with scores or decisions, one row per
+    /// row of the table in the same order; or :COLUMN for a column of the table
     #[arg(long, value_name = "MODEL|FILE:COLUMN")]
     pub(crate) baseline: String,
     /// Rows with at least this score are selected by the baseline; needed for scores
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) baseline_threshold: Option<f64>,
+    /// Decision of the baseline that means selected; repeat the flag for several [default: 1, true or yes]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) baseline_selected: Vec<String>,
     /// Confirm that the baseline was not trained on the validation, test and certify rows of the run
     #[arg(long)]
     pub(crate) baseline_unseen: bool,

@@ -5,6 +5,7 @@ use fairfront_core::{Name, settings};
 
 settings! {
     BASELINE = Name::new("baseline");
+    BASELINE_SELECTED = Name::new("baseline_selected");
     BASELINE_THRESHOLD = Name::new("baseline_threshold");
     BASELINE_UNSEEN = Name::new("baseline_unseen");
     BEST = Name::new("best");

@@ -1,20 +1,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use fairfront_data::{Error, data_folder, grammar};
+use fairfront_data::{Error, data_folder};
 use fairfront_model::file::{hidden_folder, replace_file, unwritable};
 use fairfront_run::{
-    BaselineRequest, BaselineSource, Lda, LdaRequest, Performance, PricedErrors, Tolerance, search,
+    BaselineRequest, Lda, LdaRequest, Performance, PricedErrors, Tolerance, search,
 };
 
 use crate::args::LdaArgs;
+use crate::audit_args::{references, source};
 use crate::{output, render};
 
 pub(super) fn run(args: &LdaArgs) -> anyhow::Result<()> {
     let request = LdaRequest {
         baseline: BaselineRequest {
-            source: baseline(&args.baseline)?,
+            source: source(&args.baseline)?,
             threshold: args.baseline_threshold,
+            selected: args.baseline_selected.clone(),
             unseen: args.baseline_unseen,
         },
         tolerance: match &args.tolerance {
@@ -25,41 +27,17 @@ pub(super) fn run(args: &LdaArgs) -> anyhow::Result<()> {
             },
         },
         measures: args.measure.clone(),
-        references: args
-            .reference
-            .iter()
-            .map(|text| reference(text))
-            .collect::<Result<_, _>>()?,
+        references: references(&args.reference)?,
         confidence: args.confidence,
         notes: args.note.clone(),
     };
     let place = place(&args.output, args.force)?;
     let published = data_folder();
-    let found = search(&args.run, &request, published.as_deref())?;
+    let found = search(&args.run, &args.files, &request, published.as_deref())?;
     write(&found, &place)?;
     match args.json {
         true => output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?)),
         false => output::print(&render::lda(&found, &args.output)),
-    }
-}
-
-/// A model file, or a column of a file. The longest path before a colon that is a file wins, because columns
-/// and paths may contain colons.
-fn baseline(text: &str) -> Result<BaselineSource, Error> {
-    if Path::new(text).is_file() {
-        return Ok(BaselineSource::Model(text.into()));
-    }
-    let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).collect();
-    let is_file = |at: &&usize| Path::new(&text[..**at]).is_file();
-    let at = colons.iter().rev().find(is_file).or(colons.last());
-    match at {
-        Some(at) if !text[at + 1..].is_empty() => Ok(BaselineSource::Column {
-            file: text[..*at].into(),
-            column: text[at + 1..].into(),
-        }),
-        _ => Err(Error::usage(format!(
-            "--baseline {text}: no such file; pass a model file, or a file and a column as scores.csv:score"
-        ))),
     }
 }
 
@@ -97,10 +75,6 @@ fn costs(text: &str) -> Option<PricedErrors> {
     };
     let is_sound = |cost: f64| cost.is_finite() && cost > 0.0;
     (is_sound(costs.false_positive) && is_sound(costs.false_negative)).then_some(costs)
-}
-
-fn reference(text: &str) -> Result<(String, String), Error> {
-    grammar::assignment(text).map_err(|e| e.of_setting("--reference"))
 }
 
 /// The output folder with its parent, which must exist.

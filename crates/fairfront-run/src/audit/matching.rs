@@ -17,15 +17,15 @@ use crate::setting::KEY;
 const ROUNDING: f64 = 1e-6;
 
 /// The rows and the scores.
-pub(super) struct Matched {
+pub(crate) struct Matched {
     pub(super) table: Table,
     /// The table with the column of scores or decisions.
-    pub(super) of_scores: Table,
+    pub(crate) of_scores: Table,
     /// The row of the scores of each row; `None` if it is the same.
     places: Option<Vec<u32>>,
     pub(super) matched_by: MatchedBy,
     /// Columns of both files with equal values.
-    pub(super) agreeing: Vec<String>,
+    pub(crate) agreeing: Vec<String>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -117,7 +117,7 @@ impl Matched {
 }
 
 /// Matches row n of one file with row n of the other. Columns of both must agree.
-fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, Error> {
+pub(crate) fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, Error> {
     if table.n_rows() != of_scores.n_rows() {
         return Err(Error::data(say![
             format!(

@@ -26,6 +26,9 @@ pub use result::{
 pub use rows::{AuditAttribute, AuditRows};
 pub use tables::audit_rows;
 
+pub(crate) use matching::by_position;
+pub(crate) use rows::{cell, decisions, of_column_named};
+
 use crate::Error;
 
 /// Reads the rows of a request and audits the decisions.

@@ -67,6 +67,7 @@ pub fn audit_page(found: &AuditResult, json: &str) -> Document {
         },
         facts: page.facts(),
         blocks,
+        origin: None,
     }
 }
 

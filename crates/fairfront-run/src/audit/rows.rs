@@ -332,7 +332,7 @@ fn weights_of(table: &Table, name: &str) -> Result<Vec<f64>, Error> {
 }
 
 /// An error about a value.
-pub(super) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<String>) -> Error {
+pub(crate) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<String>) -> Error {
     fairfront_data::Error::Cell {
         place: table.place(row),
         column: column.into(),
@@ -342,7 +342,7 @@ pub(super) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<S
 }
 
 /// An error about a column.
-fn of_column_named(table: &Table, column: &str, problem: impl Into<Message>) -> Error {
+pub(crate) fn of_column_named(table: &Table, column: &str, problem: impl Into<Message>) -> Error {
     fairfront_data::Error::Column {
         file: table.name.clone(),
         column: column.into(),
@@ -502,7 +502,7 @@ const YES: [&str; 6] = ["1", "true", "yes", "y", "t", "selected"];
 const NO: [&str; 7] = ["0", "false", "no", "n", "f", "rejected", "not selected"];
 
 /// Codes of decisions, whether each code means selected, and the values that do.
-fn decisions(
+pub(crate) fn decisions(
     table: &Table,
     column: &Column,
     selected: &[String],

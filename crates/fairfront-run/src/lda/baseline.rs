@@ -1,37 +1,26 @@
 //! The model that decides now: its decisions on the rows of a run.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use fairfront_core::{grouped, hex, say};
+use fairfront_core::{hex, say};
 use fairfront_data::{Prepared, ReadOptions, file_name, read_table};
 use fairfront_model::{Model, score_table};
 use sha2::{Digest, Sha256};
 
 use super::{BaselineInfo, LdaRequest, Performance, Tolerance};
 use crate::Error;
-use crate::setting::{BASELINE, BASELINE_THRESHOLD, BASELINE_UNSEEN};
-
-/// Where the decisions of the baseline come from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BaselineSource {
-    /// A fairfront model.
-    Model(PathBuf),
-    /// A column of a file that has one row per row of the table, in the same order.
-    Column {
-        /// The file.
-        file: String,
-        /// The column.
-        column: String,
-    },
-}
+use crate::audit::{AuditSource, by_position, cell, decisions, of_column_named};
+use crate::setting::{BASELINE, BASELINE_SELECTED, BASELINE_THRESHOLD, BASELINE_UNSEEN};
 
 /// The baseline, and what the user says about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct BaselineRequest {
     /// Where its decisions come from.
-    pub source: BaselineSource,
-    /// Rows with at least this score are selected; 0.5 for probabilities.
+    pub source: AuditSource,
+    /// Rows with at least this score are selected; `None` for decisions.
     pub threshold: Option<f64>,
+    /// The decisions that mean selected, if the column has decisions.
+    pub selected: Vec<String>,
     /// The user confirms that it was not trained on the rows that test it.
     pub unseen: bool,
 }
@@ -63,31 +52,10 @@ impl BaselineRequest {
             ]));
         }
         let found = match &self.source {
-            BaselineSource::Model(path) => {
-                let model = Model::read(path)?;
-                let threshold = model.threshold.ok_or_else(|| {
-                    Error::usage(say![
-                        BASELINE, ": the model makes no binary decisions";
-                        "choose a model with a binary target"
-                    ])
-                })?;
-                if let Some(other) = self.threshold {
-                    return Err(Error::usage(say![
-                        BASELINE_THRESHOLD.is(other),
-                        ": a fairfront model has its own threshold; remove it"
-                    ]));
-                }
-                let params = model.params();
-                let scores = score_table(&model.encoding, &params, &prepared.table)?;
-                // Scores contain the intercept, so that the threshold applies to them as it is.
-                Baseline::of_scores(
-                    file_name(&path.to_string_lossy()),
-                    "model",
-                    scores,
-                    threshold,
-                )
+            AuditSource::Model { model, name } => self.model(prepared, model, name)?,
+            AuditSource::Column { file, column } => {
+                self.column(prepared, file.as_deref(), column)?
             }
-            BaselineSource::Column { file, column } => self.column(prepared, file, column)?,
         };
         if matches!(tolerance.of, Performance::Auc) && found.scores.is_none() {
             return Err(Error::usage(say![
@@ -101,50 +69,120 @@ impl BaselineRequest {
 }
 
 impl BaselineRequest {
-    /// A column of scores or decisions.
-    fn column(&self, prepared: &Prepared, file: &str, column: &str) -> Result<Baseline, Error> {
-        let table = read_table(&[file.to_owned()], &ReadOptions::default())?;
-        let name = format!("{}:{column}", file_name(file));
+    /// A fairfront model.
+    fn model(&self, prepared: &Prepared, model: &Model, name: &str) -> Result<Baseline, Error> {
+        let threshold = model.threshold.ok_or_else(|| {
+            Error::usage(say![
+                BASELINE, ": the model makes no binary decisions";
+                "choose a model with a binary target"
+            ])
+        })?;
+        if self.threshold.is_some() || !self.selected.is_empty() {
+            let setting = match self.threshold {
+                Some(_) => BASELINE_THRESHOLD,
+                None => BASELINE_SELECTED,
+            };
+            return Err(Error::usage(say![
+                setting,
+                " applies to a column, but a fairfront model decides by its own threshold; remove it"
+            ]));
+        }
+        let scores = score_table(&model.encoding, &model.params(), &prepared.table)?;
+        let selected = scores.iter().map(|score| *score >= threshold).collect();
+        let found = Baseline {
+            name: file_name(name).into(),
+            kind: "model",
+            threshold: Some(threshold),
+            agrees_in: Vec::new(),
+            scores: Some(scores),
+            sha256: String::new(),
+            selected,
+        };
+        Ok(found.sealed())
+    }
+
+    /// A column of scores or decisions, in a file or in the table itself.
+    fn column(
+        &self,
+        prepared: &Prepared,
+        file: Option<&Path>,
+        column: &str,
+    ) -> Result<Baseline, Error> {
+        let own = &prepared.table;
+        let (table, agrees_in, name) = match file {
+            None => (own.clone(), Vec::new(), column.to_owned()),
+            Some(file) => {
+                let file = file.display().to_string();
+                let options = ReadOptions {
+                    keep: [column.to_owned()].into(),
+                    ..ReadOptions::default()
+                };
+                let of_scores = read_table(&[file.clone()], &options)?;
+                let name = format!("{}:{column}", file_name(&file));
+                of_scores.require(column, BASELINE)?;
+                let matched = by_position(own.clone(), of_scores, column)?;
+                (matched.of_scores, matched.agreeing, name)
+            }
+        };
         let values = table.require(column, BASELINE)?;
-        if table.n_rows() != prepared.table.n_rows() {
-            return Err(Error::data(say![
-                format!(
-                    "{} has {} rows, but {} has {}",
-                    table.name,
-                    grouped(table.n_rows()),
-                    prepared.table.name,
-                    grouped(prepared.table.n_rows())
-                );
-                "pass one score for each row of the table, in the same order"
+        let Some(threshold) = self.threshold else {
+            let (codes, flags, _) = decisions(&table, values, &self.selected)?;
+            let mut selected = Vec::with_capacity(codes.len());
+            for (row, code) in codes.iter().enumerate() {
+                let flag = flags.get(*code as usize).ok_or_else(|| {
+                    let problem = "the decision is missing; add it, or remove the row";
+                    cell(&table, row, column, problem)
+                })?;
+                selected.push(*flag);
+            }
+            let found = Baseline {
+                name,
+                kind: "decisions",
+                threshold: None,
+                agrees_in,
+                scores: None,
+                sha256: String::new(),
+                selected,
+            };
+            return Ok(found.sealed());
+        };
+        if !self.selected.is_empty() || !threshold.is_finite() {
+            return Err(Error::usage(say![
+                BASELINE_THRESHOLD.is(threshold),
+                ": choose a finite number, and remove ",
+                BASELINE_SELECTED,
+                ", which applies to decisions"
             ]));
         }
         let numbers = values.numeric().ok_or_else(|| {
-            Error::data(say![
-                BASELINE.of(&name),
-                ": not a column of numbers; choose another one"
-            ])
+            let problem = "scores must be numbers; choose another column";
+            of_column_named(&table, column, problem)
         })?;
         let scores: Vec<f64> = numbers.iter().collect();
-        match self.threshold {
-            Some(threshold) => Ok(Baseline::of_scores(&name, "scores", scores, threshold)),
-            None => Ok(Baseline::of_scores(&name, "decisions", scores, 0.5)),
+        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+            let problem = "the score is missing; add it, or remove the row";
+            return Err(cell(&table, row, column, problem));
         }
+        let selected = scores.iter().map(|score| *score >= threshold).collect();
+        let found = Baseline {
+            name,
+            kind: "scores",
+            threshold: Some(threshold),
+            agrees_in,
+            scores: Some(scores),
+            sha256: String::new(),
+            selected,
+        };
+        Ok(found.sealed())
     }
 }
 
 impl Baseline {
-    fn of_scores(name: &str, kind: &'static str, scores: Vec<f64>, threshold: f64) -> Self {
-        let selected: Vec<bool> = scores.iter().map(|score| *score >= threshold).collect();
-        let bytes: Vec<u8> = selected.iter().map(|yes| u8::from(*yes)).collect();
-        Self {
-            name: name.into(),
-            kind,
-            threshold: (kind != "decisions").then_some(threshold),
-            sha256: hex(&Sha256::digest(&bytes)),
-            agrees_in: Vec::new(),
-            selected,
-            scores: (kind != "decisions").then_some(scores),
-        }
+    /// Adds the checksum of the decisions.
+    fn sealed(mut self) -> Self {
+        let bytes: Vec<u8> = self.selected.iter().map(|yes| u8::from(*yes)).collect();
+        self.sha256 = hex(&Sha256::digest(&bytes));
+        self
     }
 
     pub(super) fn info(&self, request: &LdaRequest) -> BaselineInfo {

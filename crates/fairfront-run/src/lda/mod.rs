@@ -26,7 +26,7 @@ use fairfront_data::{Encoded, Part, Prepared};
 use fairfront_model::{ModelId, Stated, TestKind};
 use rayon::prelude::*;
 
-pub use baseline::{BaselineRequest, BaselineSource};
+pub use baseline::BaselineRequest;
 pub use column::{ColumnEffects, WithoutColumn};
 pub use limit::{Estimated, Limits, Proven};
 pub use page::{lda_memo, lda_page};
@@ -35,13 +35,16 @@ pub use result::{
     Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
 };
 
-use crate::certify::{Certificate, CertifyingRows, Log, in_order, spent};
+use crate::certify::{Certificate, CertifyingRows, Log, Tested, in_order, spent};
 use crate::fit::fingerprint;
 use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
 use crate::verify::prepared_again;
 use crate::{Error, Run};
 use compare::{Comparison, Disparity};
 use rows::Rows;
+
+/// The kind of the documents of a search.
+pub(crate) const LDA: &str = "lda";
 
 const FORMAT: &str = "fairfront-lda";
 const VERSION: u32 = 1;
@@ -82,12 +85,18 @@ impl LdaRequest {
 }
 
 /// Searches the front of the run in a folder. A use of `certify` rows, or of test rows, is logged in the folder.
+/// `files` are those of the run's table, if they are not in the current folder or next to the run folder;
 /// `published` is the folder of the published files.
-pub fn search(folder: &Path, request: &LdaRequest, published: Option<&Path>) -> Result<Lda, Error> {
+pub fn search(
+    folder: &Path,
+    files: &[String],
+    request: &LdaRequest,
+    published: Option<&Path>,
+) -> Result<Lda, Error> {
     request.check()?;
     let run = Run::read(folder)?;
     check_run(&run)?;
-    let prepared = prepared_again(folder, &run.info, published)?;
+    let prepared = prepared_again(folder, &run.info, files, published)?;
     let encoded = Encoded::new(&prepared)?;
     if fingerprint(&encoded)? != run.info.fingerprint {
         return Err(Error::data(say![
@@ -239,7 +248,7 @@ fn searched(
         number,
         level,
         tested: outcome::tested(&candidates),
-        certified: certified(&candidates),
+        certified: found_ids(&candidates),
         not_covered: Vec::new(),
         against_baseline: true,
     };
@@ -274,7 +283,7 @@ fn searched(
     Ok((lda, is_new.then_some(certificate)))
 }
 
-fn certified(candidates: &[Candidate]) -> Vec<ModelId> {
+fn found_ids(candidates: &[Candidate]) -> Vec<ModelId> {
     let found = candidates.iter();
     let found = found.filter(|c| c.finding == Finding::LessDiscriminatory);
     let mut ids: Vec<ModelId> = found.map(|candidate| candidate.model_id).collect();
@@ -339,6 +348,16 @@ impl Lda {
         Ok(LdaFiles {
             files: Self::FILES.into_iter().zip(contents).collect(),
         })
+    }
+
+    /// The alternatives, as the log lists them.
+    pub(crate) fn found_ids(&self) -> Vec<ModelId> {
+        found_ids(&self.candidates)
+    }
+
+    /// The tests, as the log lists them.
+    pub(crate) fn tested(&self) -> Vec<Tested> {
+        outcome::tested(&self.candidates)
     }
 
     /// Reads the content of `lda.json`.

@@ -32,6 +32,7 @@ pub fn lda_page(lda: &Lda) -> Document {
         title: "Less discriminatory alternatives".into(),
         facts: facts(lda),
         blocks,
+        origin: Some(crate::document::origin(super::LDA, &lda.run.fingerprint)),
     }
 }
 
@@ -68,6 +69,7 @@ pub fn lda_memo(lda: &Lda) -> Document {
         title: "Memo: search for less discriminatory alternatives".into(),
         facts: facts(lda),
         blocks,
+        origin: Some(crate::document::origin(super::LDA, &lda.run.fingerprint)),
     }
 }
 

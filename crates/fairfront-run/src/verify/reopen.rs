@@ -60,9 +60,11 @@ pub(super) fn reopen(
 pub(crate) fn prepared_again(
     folder: &Path,
     info: &RunInfo,
+    files: &[String],
     published: Option<&Path>,
 ) -> Result<Prepared, Error> {
-    match found(folder, info, &[], None)? {
+    let remedy = say!["pass its path after the folder"];
+    match found(folder, info, files, Some(&remedy))? {
         Found::Known(known) => Prepared::from_known(&known, &info.spec, published).map_err(failed),
         Found::Files(files, _) if files.iter().any(|file| Input::is_block_file(file.as_ref())) => {
             Err(Error::data(say![
