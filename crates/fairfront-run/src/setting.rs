@@ -18,6 +18,7 @@ settings! {
     PENALTY = Name::new("penalty");
     MODELS = Name::new("models");
     POLISH = Name::new("polish");
+    PREDICT = Name::command_named("predict");
     PRESET = Name::new("preset");
     REFERENCE = Name::new("reference");
     REQUIRE = Name::new("require");

@@ -72,17 +72,12 @@ pub(super) fn matched(
         let table = read_rows(request, options, needed.into_iter().chain([column.clone()]))?;
         return Ok(Matched::same(table));
     }
-    if path == "-" && request.files.iter().any(|file| file == "-") {
-        return Err(Error::usage(
-            "scores and rows cannot both come from standard input; pass a file for one of them",
-        ));
-    }
     let mut of_scores = read_table(&[path.clone()], options)?;
     // Identifiers show best whether rows match, but the reader leaves them out unless they have a type.
     let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
     let identifiers = of_scores.columns().iter().filter(is_identifier);
     let identifiers: Vec<String> = identifiers.map(|column| column.name.clone()).collect();
-    if path != "-" && !identifiers.is_empty() {
+    if !identifiers.is_empty() {
         let types = identifiers
             .into_iter()
             .map(|name| (name, ColumnType::Categorical));

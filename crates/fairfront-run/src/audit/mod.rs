@@ -4,10 +4,12 @@
 //! [`audit()`] reads files, [`audit_rows`] takes rows in memory. [`AuditResult`] is the result as data, and
 //! [`audit_page`] shows it as a printable document.
 
+mod decision;
 mod ll144;
 mod ll144_page;
 mod matching;
 mod page;
+mod page_table;
 mod ranking;
 mod request;
 mod result;
