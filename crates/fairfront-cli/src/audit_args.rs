@@ -289,7 +289,7 @@ pub(crate) fn source(text: &str) -> anyhow::Result<AuditSource> {
             .match_indices(':')
             .map(|(at, _)| (&text[..at], &text[at + 1..]))
             .collect();
-        let is_file = |(file, _): &&(&str, &str)| *file == "-" || Path::new(file).is_file();
+        let is_file = |(file, _): &&(&str, &str)| Path::new(file).is_file();
         if let Some((file, name)) = cuts.iter().find(is_file) {
             return column(Some(file), name);
         }

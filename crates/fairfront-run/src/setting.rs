@@ -23,6 +23,7 @@ settings! {
     MEASURE = Name::new("measure");
     MODELS = Name::new("models");
     POLISH = Name::new("polish");
+    PREDICT = Name::command_named("predict");
     PRESET = Name::new("preset");
     REFERENCE = Name::new("reference");
     REQUIRE = Name::new("require");

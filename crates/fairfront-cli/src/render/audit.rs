@@ -49,7 +49,7 @@ fn of_attribute(out: &mut String, found: &AuditResult, attribute: &GroupsOfAttri
     };
     let _ = writeln!(out, "\n{title}: {}", attribute.name);
     let level = percent_level(found.confidence);
-    let interval = format!("[{level}]");
+    let interval = format!("{level} interval");
     let mut table = TextTable::new(&[
         "group",
         ">rows",

@@ -3,7 +3,7 @@
 use fairfront_core::grouped;
 use fairfront_report::{Block, Prose, Table};
 
-use super::page::{dash, number, percent};
+use super::page_table::{dash, number, percent};
 use super::tables::shown_share;
 use super::{LocalLaw144, LocalLawKind, LocalLawTable};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairfront_core::{grouped, say, with};
+use fairfront_core::{Message, Name, grouped, say, with};
 use fairfront_data::{
     Column, ColumnType, Diagnostic, LeftOut, MISSING, ReadOptions, Table, Values, read_table,
 };
@@ -72,17 +72,12 @@ pub(super) fn matched(
         let table = read_rows(request, options, needed.into_iter().chain([column.clone()]))?;
         return Ok(Matched::same(table));
     }
-    if path == "-" && request.files.iter().any(|file| file == "-") {
-        return Err(Error::usage(
-            "scores and rows cannot both come from standard input; pass a file for one of them",
-        ));
-    }
     let mut of_scores = read_table(&[path.clone()], options)?;
     // Identifiers show best whether rows match, but the reader leaves them out unless they have a type.
     let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
     let identifiers = of_scores.columns().iter().filter(is_identifier);
     let identifiers: Vec<String> = identifiers.map(|column| column.name.clone()).collect();
-    if path != "-" && !identifiers.is_empty() {
+    if !identifiers.is_empty() {
         let types = identifiers
             .into_iter()
             .map(|name| (name, ColumnType::Categorical));
@@ -94,7 +89,7 @@ pub(super) fn matched(
     let table = read_rows(request, options, needed.into_iter().chain(shared))?;
     match &request.key {
         Some(key) => by_key(table, of_scores, key),
-        None => by_position(table, of_scores, column),
+        None => by_position(table, of_scores, column, Some(KEY)),
     }
 }
 
@@ -117,9 +112,19 @@ impl Matched {
 }
 
 /// Matches row n of one file with row n of the other. Columns of both must agree.
-pub(crate) fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, Error> {
+pub(crate) fn by_position(
+    table: Table,
+    of_scores: Table,
+    column: &str,
+    key: Option<Name>,
+) -> Result<Matched, Error> {
+    // The setting that matches rows differently, if there is one.
+    let by_key = |message: Message| match key {
+        Some(key) => say![message; "match rows by a column of both files", with(key)],
+        None => message,
+    };
     if table.n_rows() != of_scores.n_rows() {
-        return Err(Error::data(say![
+        return Err(Error::data(by_key(say![
             format!(
                 "{} has {} rows, but {} has {}",
                 of_scores.name,
@@ -127,9 +132,8 @@ pub(crate) fn by_position(table: Table, of_scores: Table, column: &str) -> Resul
                 table.name,
                 grouped(table.n_rows())
             );
-            "pass as many scores as rows";
-            "match rows by a column of both files", with(KEY)
-        ]));
+            "pass as many scores as rows"
+        ])));
     }
     let mut agreeing = Vec::new();
     for own in table.columns() {
@@ -143,7 +147,7 @@ pub(crate) fn by_position(table: Table, of_scores: Table, column: &str) -> Resul
             None => {}
             Some(None) => agreeing.push(own.name.clone()),
             Some(Some(row)) => {
-                return Err(Error::data(say![
+                return Err(Error::data(by_key(say![
                     format!(
                         "{}, column {:?}: the value is {}, but {} has {}, so the rows do not match",
                         of_scores.place(row),
@@ -153,9 +157,8 @@ pub(crate) fn by_position(table: Table, of_scores: Table, column: &str) -> Resul
                         text(own, row)
                     );
                     "put both files in the same order";
-                    "match rows by a column of both files", with(KEY);
                     "rename the column if it means something else in one of the files"
-                ]));
+                ])));
             }
         }
     }

@@ -4,10 +4,12 @@
 //! [`audit()`] reads files, [`audit_rows`] takes rows in memory. [`AuditResult`] is the result as data, and
 //! [`audit_page`] shows it as a printable document.
 
+mod decision;
 mod ll144;
 mod ll144_page;
 mod matching;
 mod page;
+mod page_table;
 mod ranking;
 mod request;
 mod result;
@@ -26,8 +28,9 @@ pub use result::{
 pub use rows::{AuditAttribute, AuditRows};
 pub use tables::audit_rows;
 
+pub(crate) use decision::decisions;
 pub(crate) use matching::by_position;
-pub(crate) use rows::{cell, decisions, of_column_named};
+pub(crate) use rows::{cell, of_column_named};
 
 use crate::Error;
 

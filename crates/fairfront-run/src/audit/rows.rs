@@ -3,15 +3,16 @@
 use fairfront_core::{Message, UNKNOWN_GROUP, grouped, say, with};
 use fairfront_data::setting::{SENSITIVE, WEIGHT};
 use fairfront_data::{
-    AttributeRule, Column, ColumnType, Diagnostic, ReadOptions, Spec, Table, TargetRule, file_name,
+    AttributeRule, ColumnType, Diagnostic, ReadOptions, Spec, Table, TargetRule, file_name,
     read_table,
 };
-use fairfront_model::{Model, score_file};
+use fairfront_model::Model;
 
-use super::matching::{Matched, matched};
-use super::{AuditRequest, AuditSource, AuditedRows, AuditedSource, MatchedBy, SourceKind};
+use super::decision::{of_column, of_model};
+use super::matching::matched;
+use super::{AuditRequest, AuditSource, AuditedRows, AuditedSource, MatchedBy};
 use crate::Error;
-use crate::setting::{KEY, SELECTED, THRESHOLD};
+use crate::setting::{KEY, PREDICT, SELECTED, THRESHOLD};
 
 /// The rows of an audit, in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,9 +228,10 @@ fn check_model(request: &AuditRequest, model: &Model) -> Result<(), Error> {
     match model.encoding.target.as_ref().map(TargetRule::is_binary) {
         Some(true) => Ok(()),
         _ => Err(Error::usage(say![
-            "{name}: the model does not decide between two values; write its results with fairfront predict, and \
-             pass their file and column, as in scores.csv:prediction",
-            with(say![THRESHOLD, " or ", SELECTED])
+            "{name}: the model does not decide between two values; write its results to a file",
+            with(PREDICT),
+            ", and pass its column, as in scores.csv:prediction, with ",
+            fairfront_core::either([THRESHOLD, SELECTED])
         ])),
     }
 }
@@ -349,228 +351,6 @@ pub(crate) fn of_column_named(table: &Table, column: &str, problem: impl Into<Me
         problem: problem.into(),
     }
     .into()
-}
-
-/// Decisions with their origin.
-struct Decided {
-    from: AuditedSource,
-    decisions: Vec<bool>,
-    scores: Option<Vec<f64>>,
-}
-
-/// The decisions of a fairfront model.
-fn of_model(request: &AuditRequest, model: &Model, table: &Table) -> Result<Decided, Error> {
-    let AuditSource::Model { name, .. } = &request.source else {
-        return Err(Error::usage("no model; pass a model file"));
-    };
-    let mut model = model.clone();
-    // Settings for reading files apply to both passes over them.
-    let default = ReadOptions::default();
-    if request.reading.decimal.is_some() {
-        model.reading.decimal = request.reading.decimal;
-    }
-    if request.reading.separator.is_some() {
-        model.reading.separator = request.reading.separator.map(char::from);
-    }
-    if request.reading.columns.is_some() || !request.reading.header {
-        model.reading.header = request.reading.header;
-        model.reading.columns.clone_from(&request.reading.columns);
-    }
-    if request.reading.missing_values != default.missing_values {
-        model
-            .reading
-            .missing_values
-            .clone_from(&request.reading.missing_values);
-    }
-    let mut scores = Vec::with_capacity(table.n_rows());
-    for file in &request.files {
-        scores.extend(score_file(&model, file)?);
-    }
-    let calibration = model.calibration.unwrap_or_default();
-    let of_model = model.threshold.unwrap_or(0.0);
-    let probabilities: Vec<f64> = scores
-        .iter()
-        .map(|score| calibration.probability(*score))
-        .collect();
-    let mut from = AuditedSource {
-        kind: SourceKind::Model,
-        file: Some(file_name(name).to_owned()),
-        column: None,
-        condition: String::new(),
-        threshold: None,
-        median: None,
-    };
-    let decisions = if request.options.scoring {
-        above_median(&probabilities, "probability", &mut from)
-    } else {
-        // Probabilities near the threshold may be rounded, so the model decides by its score.
-        let threshold = request
-            .threshold
-            .unwrap_or_else(|| calibration.probability(of_model));
-        from.threshold = Some(threshold);
-        from.condition = format!("probability >= {}", fairfront_core::readable(threshold));
-        match request.threshold {
-            Some(threshold) => probabilities.iter().map(|p| *p >= threshold).collect(),
-            None => scores.iter().map(|score| *score >= of_model).collect(),
-        }
-    };
-    Ok(Decided {
-        from,
-        decisions,
-        scores: Some(probabilities),
-    })
-}
-
-/// The decisions of a column.
-fn of_column(request: &AuditRequest, read: &Matched) -> Result<Decided, Error> {
-    let AuditSource::Column { file, column } = &request.source else {
-        return Err(Error::usage("no column of scores; pass FILE:COLUMN"));
-    };
-    let place = |row: usize| (&read.of_scores, read.row(row));
-    let mut from = AuditedSource {
-        kind: SourceKind::Scores,
-        file: file
-            .as_ref()
-            .map(|file| file_name(&file.display().to_string()).to_owned()),
-        column: Some(column.clone()),
-        condition: String::new(),
-        threshold: request.threshold,
-        median: None,
-    };
-    let values = read.of_scores.require(column, "the scores or decisions")?;
-    let n = read.table.n_rows();
-    if request.threshold.is_some() || request.options.scoring {
-        let Some(numbers) = values.numeric() else {
-            let problem = "scores must be numbers; choose another column";
-            return Err(of_column_named(&read.of_scores, column, problem));
-        };
-        let scores: Vec<f64> = (0..n).map(|row| numbers.get(read.row(row))).collect();
-        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
-            let (table, row) = place(row);
-            let problem = "the score is missing; add it, or remove the row";
-            return Err(cell(table, row, column, problem));
-        }
-        let decisions = match request.threshold {
-            Some(threshold) => {
-                from.condition = format!("{column} >= {threshold}");
-                scores.iter().map(|score| *score >= threshold).collect()
-            }
-            None => above_median(&scores, column, &mut from),
-        };
-        return Ok(Decided {
-            from,
-            decisions,
-            scores: Some(scores),
-        });
-    }
-    from.kind = SourceKind::Decisions;
-    let (codes, is_selected, shown) = decisions(&read.of_scores, values, &request.selected)?;
-    from.condition = format!("{column} = {shown}");
-    let mut found = Vec::with_capacity(n);
-    for row in 0..n {
-        let code = codes[read.row(row)];
-        let Some(selected) = is_selected.get(code as usize) else {
-            let (table, row) = place(row);
-            let problem = "the decision is missing; add it, or remove the row";
-            return Err(cell(table, row, column, problem));
-        };
-        found.push(*selected);
-    }
-    Ok(Decided {
-        from,
-        decisions: found,
-        scores: None,
-    })
-}
-
-/// Whether each score is above the median, which is the mean of the middle two scores of an even number.
-fn above_median(scores: &[f64], name: &str, from: &mut AuditedSource) -> Vec<bool> {
-    let mut sorted = scores.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let n = sorted.len();
-    let median = match n {
-        0 => 0.0,
-        n => 0.5 * sorted[(n - 1) / 2] + 0.5 * sorted[n / 2],
-    };
-    from.median = Some(median);
-    from.condition = format!("{name} > {}, the median", fairfront_core::readable(median));
-    scores.iter().map(|score| *score > median).collect()
-}
-
-/// Values that mean selected if the user does not choose one.
-const YES: [&str; 6] = ["1", "true", "yes", "y", "t", "selected"];
-const NO: [&str; 7] = ["0", "false", "no", "n", "f", "rejected", "not selected"];
-
-/// Codes of decisions, whether each code means selected, and the values that do.
-pub(crate) fn decisions(
-    table: &Table,
-    column: &Column,
-    selected: &[String],
-) -> Result<(Vec<u32>, Vec<bool>, String), Error> {
-    let problem = |problem: Message| of_column_named(table, &column.name, problem);
-    let own;
-    let values = match column.numeric() {
-        None => column,
-        Some(numbers) => {
-            if numbers.iter().any(|x| !x.is_nan() && x != 0.0 && x != 1.0) && selected.is_empty() {
-                return Err(problem(say![
-                    "the column has numbers other than 0 and 1, so it needs a threshold";
-                    "pass ", THRESHOLD.is("T");
-                    "pass ", SELECTED.is("VALUE"), " if the numbers are codes of decisions"
-                ]));
-            }
-            let texts = numbers
-                .iter()
-                .map(|x| (!x.is_nan()).then(|| (x + 0.0).to_string()));
-            own = Column::from_strings(&column.name, texts);
-            &own
-        }
-    };
-    let Some((codes, names)) = values.categorical() else {
-        return Err(problem(
-            "the column cannot be used as decisions; choose a column with two values".into(),
-        ));
-    };
-    let listed = || {
-        let mut names: Vec<String> = names
-            .iter()
-            .take(6)
-            .map(|name| format!("{name:?}"))
-            .collect();
-        names.sort();
-        names.join(", ")
-    };
-    let is =
-        |name: &String, words: &[&str]| words.iter().any(|word| name.eq_ignore_ascii_case(word));
-    if !selected.is_empty() {
-        let same = |a: &str, b: &str| match (a.parse::<f64>(), b.parse::<f64>()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => a == b,
-        };
-        for wanted in selected {
-            if !names.iter().any(|name| same(name, wanted)) {
-                return Err(problem(say![
-                    SELECTED.is(wanted),
-                    format!(": no decision has this value; choose one of {}", listed())
-                ]));
-            }
-        }
-        let of = |name: &String| selected.iter().any(|wanted| same(name, wanted));
-        let flags: Vec<bool> = names.iter().map(of).collect();
-        return Ok((codes.to_vec(), flags, selected.join(" or ")));
-    }
-    if names.len() <= 2 && names.iter().all(|name| is(name, &YES) || is(name, &NO)) {
-        let flags: Vec<bool> = names.iter().map(|name| is(name, &YES)).collect();
-        let shown = names
-            .iter()
-            .find(|name| is(name, &YES))
-            .map_or("1", String::as_str);
-        return Ok((codes.to_vec(), flags, shown.to_owned()));
-    }
-    Err(problem(say![
-        format!("the values {} do not show which decision means selected", listed());
-        "pass ", SELECTED.is("VALUE")
-    ]))
 }
 
 /// Reads the rows, with the columns that are needed.

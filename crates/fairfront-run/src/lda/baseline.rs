@@ -120,13 +120,18 @@ impl BaselineRequest {
                 let of_scores = read_table(&[file.clone()], &options)?;
                 let name = format!("{}:{column}", file_name(&file));
                 of_scores.require(column, BASELINE)?;
-                let matched = by_position(own.clone(), of_scores, column)?;
+                let matched = by_position(own.clone(), of_scores, column, None)?;
                 (matched.of_scores, matched.agreeing, name)
             }
         };
         let values = table.require(column, BASELINE)?;
         let Some(threshold) = self.threshold else {
-            let (codes, flags, _) = decisions(&table, values, &self.selected)?;
+            let (codes, flags, _) = decisions(
+                &table,
+                values,
+                &self.selected,
+                [BASELINE_THRESHOLD, BASELINE_SELECTED],
+            )?;
             let mut selected = Vec::with_capacity(codes.len());
             for (row, code) in codes.iter().enumerate() {
                 let flag = flags.get(*code as usize).ok_or_else(|| {
