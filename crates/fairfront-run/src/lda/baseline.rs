@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairfront_core::{hex, say};
-use fairfront_data::{Prepared, ReadOptions, file_name, read_table};
+use fairfront_data::{Prepared, ReadOptions, Table, file_name, read_table};
 use fairfront_model::{Model, score_table};
 use sha2::{Digest, Sha256};
 
@@ -40,21 +40,41 @@ pub(super) struct Baseline {
 }
 
 impl BaselineRequest {
-    pub(super) fn read(
-        &self,
-        prepared: &Prepared,
-        tolerance: Tolerance,
-    ) -> Result<Baseline, Error> {
+    /// The file with the column of the baseline, if it is not a column of the table.
+    pub(super) fn table(&self) -> Result<Option<Table>, Error> {
         if !self.unseen {
             return Err(Error::usage(say![
                 "a baseline that was trained on the rows that test it looks better than it is";
                 "pass ", BASELINE_UNSEEN, " if it was not trained on the validation, test and certify rows of the run"
             ]));
         }
+        let AuditSource::Column {
+            file: Some(file),
+            column,
+        } = &self.source
+        else {
+            return Ok(None);
+        };
+        let options = ReadOptions {
+            keep: [column.to_owned()].into(),
+            ..ReadOptions::default()
+        };
+        let table = read_table(&[file.display().to_string()], &options)?;
+        table.require(column, BASELINE)?;
+        Ok(Some(table))
+    }
+
+    /// The decisions on all rows of the run's table. `of_scores` is the result of [`Self::table`].
+    pub(super) fn read(
+        &self,
+        prepared: &Prepared,
+        of_scores: Option<Table>,
+        tolerance: Tolerance,
+    ) -> Result<Baseline, Error> {
         let found = match &self.source {
             AuditSource::Model { model, name } => self.model(prepared, model, name)?,
             AuditSource::Column { file, column } => {
-                self.column(prepared, file.as_deref(), column)?
+                self.column(prepared, of_scores, file.as_deref(), column)?
             }
         };
         if matches!(tolerance.of, Performance::Auc) && found.scores.is_none() {
@@ -105,24 +125,19 @@ impl BaselineRequest {
     fn column(
         &self,
         prepared: &Prepared,
+        of_scores: Option<Table>,
         file: Option<&Path>,
         column: &str,
     ) -> Result<Baseline, Error> {
         let own = &prepared.table;
-        let (table, agrees_in, name) = match file {
-            None => (own.clone(), Vec::new(), column.to_owned()),
-            Some(file) => {
+        let (table, agrees_in, name) = match (of_scores, file) {
+            (Some(of_scores), Some(file)) => {
                 let file = file.display().to_string();
-                let options = ReadOptions {
-                    keep: [column.to_owned()].into(),
-                    ..ReadOptions::default()
-                };
-                let of_scores = read_table(&[file.clone()], &options)?;
-                let name = format!("{}:{column}", file_name(&file));
-                of_scores.require(column, BASELINE)?;
                 let matched = by_position(own.clone(), of_scores, column, None)?;
+                let name = format!("{}:{column}", file_name(&file));
                 (matched.of_scores, matched.agreeing, name)
             }
+            _ => (own.clone(), Vec::new(), column.to_owned()),
         };
         let values = table.require(column, BASELINE)?;
         let Some(threshold) = self.threshold else {

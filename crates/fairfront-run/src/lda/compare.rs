@@ -166,7 +166,9 @@ fn reference(
 ) -> Result<Option<usize>, Error> {
     let of = &schema.attributes[attribute];
     let Some((_, group)) = references.iter().find(|(name, _)| *name == of.name) else {
-        return Ok(None);
+        // The run may have named one.
+        let named = of.reference;
+        return Ok(named.map(|group| regions_of(schema, attribute).start + group));
     };
     let at = of.groups.iter().position(|own| own == group);
     let at = at.ok_or_else(|| {

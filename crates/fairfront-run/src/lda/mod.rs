@@ -18,11 +18,12 @@ mod result;
 mod rows;
 mod words;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairfront_core::{bracketed, say};
 use fairfront_data::setting::SPLIT;
-use fairfront_data::{Encoded, Part, Prepared};
+use fairfront_data::{Encoded, Part, Prepared, Table};
 use fairfront_model::{ModelId, Stated, TestKind};
 use rayon::prelude::*;
 
@@ -35,6 +36,7 @@ pub use result::{
     Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
 };
 
+use crate::audit::AuditSource;
 use crate::certify::{Certificate, CertifyingRows, Log, Tested, in_order, spent};
 use crate::fit::fingerprint;
 use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
@@ -96,7 +98,14 @@ pub fn search(
     request.check()?;
     let run = Run::read(folder)?;
     check_run(&run)?;
-    let prepared = prepared_again(folder, &run.info, files, published)?;
+    let of_scores = request.baseline.table()?;
+    // Columns of both files show whether their rows match, also those that are not features.
+    let shared = of_scores.iter().flat_map(|table| table.columns());
+    let mut keep: BTreeSet<String> = shared.map(|column| column.name.clone()).collect();
+    if let AuditSource::Column { file: None, column } = &request.baseline.source {
+        keep.insert(column.clone());
+    }
+    let prepared = prepared_again(folder, &run.info, files, published, keep)?;
     let encoded = Encoded::new(&prepared)?;
     if fingerprint(&encoded)? != run.info.fingerprint {
         return Err(Error::data(say![
@@ -105,7 +114,7 @@ pub fn search(
         ]));
     }
     let mut log = Log::open(folder)?;
-    let (lda, certificate) = searched(&run, &prepared, &encoded, request, &log)?;
+    let (lda, certificate) = searched(&run, &prepared, &encoded, (request, of_scores), &log)?;
     if let Some(certificate) = certificate {
         log.add(certificate)?;
     }
@@ -137,11 +146,13 @@ fn searched(
     run: &Run,
     prepared: &Prepared,
     encoded: &Encoded,
-    request: &LdaRequest,
+    (request, of_scores): (&LdaRequest, Option<Table>),
     log: &Log,
 ) -> Result<(Lda, Option<Certificate>), Error> {
     let disparities = Disparity::all(run, &request.measures, &request.references)?;
-    let baseline = request.baseline.read(prepared, request.tolerance)?;
+    let baseline = request
+        .baseline
+        .read(prepared, of_scores, request.tolerance)?;
     let order_part = run.evidence.order.split;
     let certifying = run.evidence.certify.as_ref().ok_or_else(|| {
         Error::usage(say![

@@ -1,5 +1,6 @@
 //! Finds and reads the rows of a run again.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairfront_core::{Message, say};
@@ -56,12 +57,13 @@ pub(super) fn reopen(
     }
 }
 
-/// Reads the table of a run again, into memory.
+/// Reads the table of a run again, into memory, with these columns, also if they are not features.
 pub(crate) fn prepared_again(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
+    keep: BTreeSet<String>,
 ) -> Result<Prepared, Error> {
     let remedy = say!["pass its path after the folder"];
     match found(folder, info, files, Some(&remedy))? {
@@ -72,7 +74,8 @@ pub(crate) fn prepared_again(
                 "fit the table itself"
             ]))
         }
-        Found::Files(files, options) => {
+        Found::Files(files, mut options) => {
+            options.keep.extend(keep);
             Prepared::from_files(&files, &info.spec, options).map_err(failed)
         }
     }
