@@ -115,8 +115,8 @@ pub use impact::{
 };
 pub use lanes::{LANES, Lanes};
 pub use measure::{
-    ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures, NumberMeasures,
-    NumberSums, measure, target_shares,
+    AgainstReference, ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures,
+    NumberMeasures, NumberSums, measure, target_shares,
 };
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,

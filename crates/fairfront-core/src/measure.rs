@@ -7,6 +7,7 @@ use std::borrow::Cow;
 pub(crate) use self::class::add_calibrated_losses;
 pub use self::class::{ClassCounts, ClassMeasures, MOST_PAIRS};
 pub use self::number::{NumberMeasures, NumberSums, target_shares};
+pub use self::reference::AgainstReference;
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::{ClassRate, Distance, Output};
 use crate::predictor::Predictor;

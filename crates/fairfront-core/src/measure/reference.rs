@@ -67,7 +67,53 @@ fn largest_magnitude(values: &[f64]) -> Option<f64> {
     values.iter().max_by(by_size).copied()
 }
 
+/// How a group compares with the reference group of its attribute; `None` for values that are undefined.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct AgainstReference {
+    /// Its selection rate divided by that of the reference group.
+    pub adverse_impact_ratio: Option<f64>,
+    /// How many more selected rows would give it the rate of the reference group.
+    pub shortfall: Option<f64>,
+    /// Its odds of selection divided by those of the reference group.
+    pub odds_ratio: Option<f64>,
+    /// The difference between mean probabilities or predicted numbers, in standard deviations of those of all
+    /// rows.
+    pub standardized_mean_difference: Option<f64>,
+}
+
 impl Measures {
+    /// How the groups of an attribute compare with its reference group: the values of the attribute, then the
+    /// position and the values of each other group. `None` without a reference group.
+    pub fn against_reference(
+        &self,
+        attribute: usize,
+    ) -> Option<(AgainstReference, Vec<(usize, AgainstReference)>)> {
+        let reference = (*self.references.get(attribute)?)?;
+        let values: Vec<AgainstReference> = match &self.numbers {
+            Some(_) => {
+                let of = |value: Option<f64>| AgainstReference {
+                    standardized_mean_difference: value,
+                    ..AgainstReference::default()
+                };
+                let values = self.standardized_differences(attribute);
+                values.into_iter().map(of).collect()
+            }
+            None => {
+                let of = |values: &[Option<f64>]| AgainstReference {
+                    adverse_impact_ratio: values[0],
+                    shortfall: values[1],
+                    odds_ratio: values[2],
+                    standardized_mean_difference: values[3],
+                };
+                let values = self.reference_values(attribute);
+                values.chunks_exact(OF_DECISIONS.len()).map(of).collect()
+            }
+        };
+        let (first, others) = values.split_first()?;
+        let groups = (0..).filter(|g| *g != reference);
+        Some((*first, groups.zip(others.iter().copied()).collect()))
+    }
+
     /// The values of a measure of the groups other than the reference group; `None` without one.
     fn against(
         &self,
@@ -262,6 +308,13 @@ mod tests {
         assert!(!names.iter().any(|name| name.ends_with("ratio(race=b)")));
         assert_eq!(measures.adverse_impact_ratio(0), Some(0.6));
         assert_eq!(measures.shortfall(0), Some(20.0));
+        let (all, groups) = measures.against_reference(0).unwrap();
+        assert_eq!(all.adverse_impact_ratio, Some(0.6));
+        assert_eq!(
+            groups.iter().map(|(g, _)| *g).collect::<Vec<_>>(),
+            [0, 2, 3]
+        );
+        assert_eq!(groups[2].1.shortfall, Some(5.0));
         assert_eq!(
             measures.standardized_mean_difference(0),
             value("standardized_mean_difference(race)")
