@@ -15,7 +15,7 @@ use crate::table_args::TableArgs;
     reason = "each field is an independent flag"
 )]
 pub(crate) struct AuditArgs {
-    /// Model file, FILE:COLUMN with scores or decisions, or :COLUMN for a column of ROWS
+    /// Model file; `FILE:COLUMN` with scores or decisions, or `:COLUMN` for a column of ROWS
     #[arg(value_name = "MODEL|FILE:COLUMN")]
     pub(crate) decisions: String,
     /// One or more files with the rows to audit (CSV, CSV.gz or Parquet), or - for standard input

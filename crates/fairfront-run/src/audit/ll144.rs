@@ -9,7 +9,7 @@ use super::{AuditAttribute, AuditOptions, AuditRows};
 use crate::Error;
 use crate::setting::{DATE, DISTRIBUTION_DATE, RACE, SEX, SOURCE};
 
-/// What the user states for the layout.
+/// Statements of the user for the layout.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LocalLawRequest {
     /// The attribute with the sex categories; `None` to find it by its name.
@@ -67,7 +67,7 @@ pub struct LocalLawTable {
     pub title: String,
     /// The columns of the data.
     pub attributes: Vec<String>,
-    /// Number of individuals of unknown category, who are not in the table.
+    /// Number of individuals of unknown category. They are not in the table.
     pub unknown: usize,
     /// The category with the highest rate.
     pub highest: Option<String>,

@@ -17,6 +17,7 @@ use crate::setting::KEY;
 const ROUNDING: f64 = 1e-6;
 
 /// The rows and the scores.
+#[expect(clippy::struct_field_names, reason = "the name of the entry in JSON")]
 pub(crate) struct Matched {
     pub(super) table: Table,
     /// The table with the column of scores or decisions.
@@ -72,7 +73,7 @@ pub(super) fn matched(
         let table = read_rows(request, options, needed.into_iter().chain([column.clone()]))?;
         return Ok(Matched::same(table));
     }
-    let mut of_scores = read_table(&[path.clone()], options)?;
+    let mut of_scores = read_table(std::slice::from_ref(&path), options)?;
     // Identifiers show best whether rows match, but the reader leaves them out unless they have a type.
     let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
     let identifiers = of_scores.columns().iter().filter(is_identifier);
@@ -143,10 +144,12 @@ pub(crate) fn by_position(
         let Some(other) = of_scores.column(&own.name) else {
             continue;
         };
+        if own.n_rows().is_none() || other.n_rows().is_none() {
+            continue;
+        }
         match first_difference(own, other) {
-            None => {}
-            Some(None) => agreeing.push(own.name.clone()),
-            Some(Some(row)) => {
+            None => agreeing.push(own.name.clone()),
+            Some(row) => {
                 return Err(Error::data(by_key(say![
                     format!(
                         "{}, column {:?}: the value is {}, but {} has {}, so the rows do not match",
@@ -180,10 +183,9 @@ pub(crate) fn by_position(
     })
 }
 
-/// `None` if columns cannot be compared, otherwise the first row with different values, if there is one.
-fn first_difference(a: &Column, b: &Column) -> Option<Option<usize>> {
+/// The first row with different values.
+fn first_difference(a: &Column, b: &Column) -> Option<usize> {
     let n = a.n_rows()?;
-    b.n_rows()?;
     let same = |row: usize| match (a.numeric(), b.numeric()) {
         (Some(a), Some(b)) => same_number(a.get(row), b.get(row)),
         _ => match (value(a, row), value(b, row)) {
@@ -193,7 +195,7 @@ fn first_difference(a: &Column, b: &Column) -> Option<Option<usize>> {
             (a, b) => a.is_none() && b.is_none(),
         },
     };
-    Some((0..n).find(|row| !same(*row)))
+    (0..n).find(|row| !same(*row))
 }
 
 fn same_number(a: f64, b: f64) -> bool {

@@ -125,7 +125,7 @@ impl Page<'_> {
             ),
         };
         let rows = number(counted(table.rows, "row"), &self.source("table.rows"))
-            .text(" of ")
+            .text(if table.files.is_empty() { "" } else { " of " })
             .code(table.files.join(", "))
             .text(matched);
         let overall = self.source("overall");

@@ -8,7 +8,7 @@ use super::LocalLawRequest;
 use crate::Error;
 use crate::setting::{CONFIDENCE, FORMAT, KEY, MIN_SHARE, SCORING, SELECTED, THRESHOLD};
 
-/// Where decisions come from.
+/// The origin of decisions.
 #[derive(Debug, Clone)]
 pub enum AuditSource {
     /// A fairfront model, which decides on the rows.
@@ -30,7 +30,7 @@ pub enum AuditSource {
 /// An audit of decisions on rows in files.
 #[derive(Debug, Clone)]
 pub struct AuditRequest {
-    /// Where decisions come from.
+    /// The origin of decisions.
     pub source: AuditSource,
     /// The files with the rows.
     pub files: Vec<String>,

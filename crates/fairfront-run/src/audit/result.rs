@@ -8,7 +8,7 @@ use super::{AtRate, Decile, LocalLaw144};
 pub struct AuditResult {
     /// Version of the program.
     pub program: String,
-    /// Where decisions come from.
+    /// The origin of decisions.
     pub decisions: AuditedSource,
     /// The rows.
     pub table: AuditedRows,
@@ -30,10 +30,11 @@ pub struct AuditResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_law_144: Option<LocalLaw144>,
     /// Warnings and notes.
+    #[serde(rename = "messages")]
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Where decisions come from.
+/// The origin of decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
@@ -45,12 +46,12 @@ pub enum SourceKind {
     Decisions,
 }
 
-/// Where decisions come from.
+/// The origin of decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditedSource {
     /// The kind of source.
     pub kind: SourceKind,
-    /// The file of the model, or the file with the column; `None` if there is no file.
+    /// The file of the model, or the file with the column; `None` without a file.
     pub file: Option<String>,
     /// The column, unless a model decides.
     pub column: Option<String>,

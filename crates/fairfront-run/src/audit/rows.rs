@@ -17,7 +17,7 @@ use crate::setting::{KEY, PREDICT, SELECTED, THRESHOLD};
 /// The rows of an audit, in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditRows {
-    /// Where decisions come from.
+    /// The origin of decisions.
     pub decisions_from: AuditedSource,
     /// Facts about the rows.
     pub table: AuditedRows,
@@ -58,7 +58,7 @@ impl AuditRows {
         self.decisions.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.decisions.is_empty()
     }
@@ -67,7 +67,7 @@ impl AuditRows {
     pub(super) fn check(&self) -> Result<(), Error> {
         let n = self.len();
         if n == 0 {
-            return Err(Error::data("there are no rows; pass rows to audit"));
+            return Err(Error::data("the table has no rows; pass rows to audit"));
         }
         if self.attributes.is_empty() {
             return Err(Error::usage(say![
@@ -158,7 +158,7 @@ pub(super) fn read(request: &AuditRequest) -> Result<AuditRows, Error> {
         let found = table.column(&target.column).is_some();
         if !found {
             diagnostics.push(Diagnostic::note(format!(
-                "the rows have no column {:?}, the target of the model, so there are no error rates",
+                "the rows have no column {:?}, the target of the model, so the audit has no error rates",
                 target.column
             )));
         }
@@ -366,7 +366,7 @@ pub(super) fn read_rows(
     let table = read_table(&request.files, &options)?;
     if table.n_rows() == 0 {
         return Err(Error::data(format!(
-            "{}: there are no rows; pass rows to audit",
+            "{}: the table has no rows; pass rows to audit",
             table.name
         )));
     }

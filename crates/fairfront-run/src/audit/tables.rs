@@ -359,7 +359,7 @@ impl Labeled {
     }
 }
 
-/// An area under the curve with its standard error by the method of DeLong.
+/// An area under the curve with its standard error by `DeLong`'s method.
 #[derive(Debug, Clone, Copy)]
 struct Area {
     value: f64,
