@@ -381,8 +381,6 @@ impl Spec {
 
     /// Completes the reading options: types that follow from roles, and columns to skip.
     pub fn read_options(&self, mut options: ReadOptions) -> ReadOptions {
-        // Columns that the caller wants are read, also if they are not features.
-        let wanted = options.keep.clone();
         for column in &self.date_parts {
             let date = options.types.entry(column.clone());
             date.or_insert(ColumnType::Date);
@@ -426,8 +424,7 @@ impl Spec {
                 .types
                 .insert(column.clone(), ColumnType::Categorical);
         }
-        let dropped = self.drop.iter().filter(|name| !wanted.contains(*name));
-        options.skip.extend(dropped.cloned());
+        options.skip.extend(self.drop.iter().cloned());
         if let Some(features) = &self.features {
             let mut only: BTreeSet<String> = features.iter().cloned().collect();
             only.extend(
@@ -435,7 +432,6 @@ impl Spec {
                     .into_iter()
                     .map(|(column, _)| column.to_owned()),
             );
-            only.extend(wanted);
             options.only = Some(only);
             options.keep.extend(features.iter().cloned());
         }

@@ -73,18 +73,7 @@ pub(super) fn matched(
         let table = read_rows(request, options, needed.into_iter().chain([column.clone()]))?;
         return Ok(Matched::same(table));
     }
-    let mut of_scores = read_table(std::slice::from_ref(&path), options)?;
-    // Identifiers show best whether rows match, but the reader leaves them out unless they have a type.
-    let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
-    let identifiers = of_scores.columns().iter().filter(is_identifier);
-    let identifiers: Vec<String> = identifiers.map(|column| column.name.clone()).collect();
-    if !identifiers.is_empty() {
-        let types = identifiers
-            .into_iter()
-            .map(|name| (name, ColumnType::Categorical));
-        options.types.extend(types);
-        of_scores = read_table(&[path], options)?;
-    }
+    let of_scores = with_identifiers(&path, options)?;
     of_scores.require(column, "the scores or decisions")?;
     let shared = of_scores.columns().iter().map(|own| own.name.clone());
     let table = read_rows(request, options, needed.into_iter().chain(shared))?;
@@ -92,6 +81,22 @@ pub(super) fn matched(
         Some(key) => by_key(table, of_scores, key),
         None => by_position(table, of_scores, column, Some(KEY)),
     }
+}
+
+/// Reads a table with its identifiers. They show best whether rows match, but the reader leaves them out unless
+/// they have a type, which is added to the options.
+pub(crate) fn with_identifiers(path: &str, options: &mut ReadOptions) -> Result<Table, Error> {
+    let path = [path.to_owned()];
+    let table = read_table(&path, options)?;
+    let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
+    let identifiers = table.columns().iter().filter(is_identifier);
+    let types = identifiers.map(|column| (column.name.clone(), ColumnType::Categorical));
+    let types: Vec<(String, ColumnType)> = types.collect();
+    if types.is_empty() {
+        return Ok(table);
+    }
+    options.types.extend(types);
+    Ok(read_table(&path, options)?)
 }
 
 fn is_same(file: &Path, other: &str) -> bool {

@@ -29,7 +29,7 @@ pub use rows::{AuditAttribute, AuditRows};
 pub use tables::audit_rows;
 
 pub(crate) use decision::decisions;
-pub(crate) use matching::by_position;
+pub(crate) use matching::{by_position, with_identifiers};
 pub(crate) use rows::{cell, of_column_named};
 
 use crate::Error;

@@ -1,15 +1,16 @@
 //! The model that decides now: its decisions on the rows of a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairfront_core::{hex, say};
-use fairfront_data::{Prepared, ReadOptions, Table, file_name, read_table};
+use fairfront_data::{ColumnType, Prepared, ReadOptions, Table, file_name};
 use fairfront_model::{Model, score_table};
 use sha2::{Digest, Sha256};
 
 use super::{BaselineInfo, LdaRequest, Performance, Tolerance};
 use crate::Error;
-use crate::audit::{AuditSource, by_position, cell, decisions, of_column_named};
+use crate::audit::{AuditSource, by_position, cell, decisions, of_column_named, with_identifiers};
 use crate::setting::{BASELINE, BASELINE_SELECTED, BASELINE_THRESHOLD, BASELINE_UNSEEN};
 
 /// The baseline, and what the user says about it.
@@ -39,42 +40,64 @@ pub(super) struct Baseline {
     pub(super) scores: Option<Vec<f64>>,
 }
 
+/// The tables that have the column of a baseline and columns to match rows by.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    /// The file with the column, if it is not a column of the run's table.
+    of_scores: Option<Table>,
+    /// Columns of the run's table, if its files can be read again.
+    own: Option<Table>,
+}
+
 impl BaselineRequest {
-    /// The file with the column of the baseline, if it is not a column of the table.
-    pub(super) fn table(&self) -> Result<Option<Table>, Error> {
+    /// The tables with the column of the baseline. `again` reads columns of the run's table, with types for
+    /// some; it returns `None` if the prepared table has them all.
+    pub(super) fn columns(
+        &self,
+        again: impl Fn(BTreeSet<String>, BTreeMap<String, ColumnType>) -> Result<Option<Table>, Error>,
+    ) -> Result<Columns, Error> {
         if !self.unseen {
             return Err(Error::usage(say![
                 "a baseline that was trained on the rows that test it looks better than it is";
                 "pass ", BASELINE_UNSEEN, " if it was not trained on the validation, test and certify rows of the run"
             ]));
         }
-        let AuditSource::Column {
-            file: Some(file),
-            column,
-        } = &self.source
-        else {
-            return Ok(None);
+        let AuditSource::Column { file, column } = &self.source else {
+            return Ok(Columns::default());
         };
-        let options = ReadOptions {
-            keep: [column.to_owned()].into(),
+        let Some(file) = file else {
+            let own = again([column.clone()].into(), BTreeMap::new())?;
+            return Ok(Columns {
+                of_scores: None,
+                own,
+            });
+        };
+        let mut options = ReadOptions {
+            keep: [column.clone()].into(),
             ..ReadOptions::default()
         };
-        let table = read_table(&[file.display().to_string()], &options)?;
-        table.require(column, BASELINE)?;
-        Ok(Some(table))
+        let of_scores = with_identifiers(&file.display().to_string(), &mut options)?;
+        of_scores.require(column, BASELINE)?;
+        // Columns of both files show whether their rows match, also those that are not features.
+        let shared = of_scores.columns().iter().map(|own| own.name.clone());
+        let own = again(shared.collect(), options.types)?;
+        Ok(Columns {
+            of_scores: Some(of_scores),
+            own,
+        })
     }
 
-    /// The decisions on all rows of the run's table. `of_scores` is the result of [`Self::table`].
+    /// The decisions on all rows of the run's table. `columns` is the result of [`Self::columns`].
     pub(super) fn read(
         &self,
         prepared: &Prepared,
-        of_scores: Option<Table>,
+        columns: Columns,
         tolerance: Tolerance,
     ) -> Result<Baseline, Error> {
         let found = match &self.source {
             AuditSource::Model { model, name } => self.model(prepared, model, name)?,
             AuditSource::Column { file, column } => {
-                self.column(prepared, of_scores, file.as_deref(), column)?
+                self.column(prepared, columns, file.as_deref(), column)?
             }
         };
         if matches!(tolerance.of, Performance::Auc) && found.scores.is_none() {
@@ -125,19 +148,19 @@ impl BaselineRequest {
     fn column(
         &self,
         prepared: &Prepared,
-        of_scores: Option<Table>,
+        Columns { of_scores, own }: Columns,
         file: Option<&Path>,
         column: &str,
     ) -> Result<Baseline, Error> {
-        let own = &prepared.table;
+        let own = own.unwrap_or_else(|| prepared.table.clone());
         let (table, agrees_in, name) = match (of_scores, file) {
             (Some(of_scores), Some(file)) => {
                 let file = file.display().to_string();
-                let matched = by_position(own.clone(), of_scores, column, None)?;
+                let matched = by_position(own, of_scores, column, None)?;
                 let name = format!("{}:{column}", file_name(&file));
                 (matched.of_scores, matched.agreeing, name)
             }
-            _ => (own.clone(), Vec::new(), column.to_owned()),
+            _ => (own, Vec::new(), column.to_owned()),
         };
         let values = table.require(column, BASELINE)?;
         let Some(threshold) = self.threshold else {

@@ -18,12 +18,11 @@ mod result;
 mod rows;
 mod words;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use fairfront_core::{bracketed, say};
 use fairfront_data::setting::SPLIT;
-use fairfront_data::{Encoded, Part, Prepared, Table};
+use fairfront_data::{Encoded, Part, Prepared};
 use fairfront_model::{ModelId, Stated, TestKind};
 use rayon::prelude::*;
 
@@ -36,12 +35,12 @@ pub use result::{
     Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
 };
 
-use crate::audit::AuditSource;
 use crate::certify::{Certificate, CertifyingRows, Log, Tested, in_order, spent};
 use crate::fit::fingerprint;
 use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
-use crate::verify::prepared_again;
+use crate::verify::{columns_again, prepared_again};
 use crate::{Error, Run};
+use baseline::Columns;
 use compare::{Comparison, Disparity};
 use rows::Rows;
 
@@ -98,14 +97,10 @@ pub fn search(
     request.check()?;
     let run = Run::read(folder)?;
     check_run(&run)?;
-    let of_scores = request.baseline.table()?;
-    // Columns of both files show whether their rows match, also those that are not features.
-    let shared = of_scores.iter().flat_map(|table| table.columns());
-    let mut keep: BTreeSet<String> = shared.map(|column| column.name.clone()).collect();
-    if let AuditSource::Column { file: None, column } = &request.baseline.source {
-        keep.insert(column.clone());
-    }
-    let prepared = prepared_again(folder, &run.info, files, published, keep)?;
+    let columns = request
+        .baseline
+        .columns(|columns, types| columns_again(folder, &run.info, files, columns, types))?;
+    let prepared = prepared_again(folder, &run.info, files, published)?;
     let encoded = Encoded::new(&prepared)?;
     if fingerprint(&encoded)? != run.info.fingerprint {
         return Err(Error::data(say![
@@ -114,7 +109,7 @@ pub fn search(
         ]));
     }
     let mut log = Log::open(folder)?;
-    let (lda, certificate) = searched(&run, &prepared, &encoded, (request, of_scores), &log)?;
+    let (lda, certificate) = searched(&run, &prepared, &encoded, (request, columns), &log)?;
     if let Some(certificate) = certificate {
         log.add(certificate)?;
     }
@@ -146,13 +141,13 @@ fn searched(
     run: &Run,
     prepared: &Prepared,
     encoded: &Encoded,
-    (request, of_scores): (&LdaRequest, Option<Table>),
+    (request, columns): (&LdaRequest, Columns),
     log: &Log,
 ) -> Result<(Lda, Option<Certificate>), Error> {
     let disparities = Disparity::all(run, &request.measures, &request.references)?;
     let baseline = request
         .baseline
-        .read(prepared, of_scores, request.tolerance)?;
+        .read(prepared, columns, request.tolerance)?;
     let order_part = run.evidence.order.split;
     let certifying = run.evidence.certify.as_ref().ok_or_else(|| {
         Error::usage(say![

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 use recomputed::Recomputed;
 use reopen::reopen;
-pub(crate) use reopen::{prepared_again, rows_again};
+pub(crate) use reopen::{columns_again, prepared_again, rows_again};
 use stored::{points_of, read_encoding, read_front, read_tallies};
 
 use crate::certify::{

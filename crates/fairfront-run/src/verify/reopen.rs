@@ -1,10 +1,12 @@
 //! Finds and reads the rows of a run again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairfront_core::{Message, say};
-use fairfront_data::{Encoded, Input, Known, Prepared, ReadOptions, Source};
+use fairfront_data::{
+    ColumnType, Encoded, Input, Known, Prepared, ReadOptions, Source, Table, read_table,
+};
 
 use super::{RowPlaces, of_family, with_learners};
 use crate::fit::fingerprint;
@@ -57,13 +59,12 @@ pub(super) fn reopen(
     }
 }
 
-/// Reads the table of a run again, into memory, with these columns, also if they are not features.
+/// Reads the table of a run again, into memory.
 pub(crate) fn prepared_again(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
-    keep: BTreeSet<String>,
 ) -> Result<Prepared, Error> {
     let remedy = say!["pass its path after the folder"];
     match found(folder, info, files, Some(&remedy))? {
@@ -74,11 +75,27 @@ pub(crate) fn prepared_again(
                 "fit the table itself"
             ]))
         }
-        Found::Files(files, mut options) => {
-            options.keep.extend(keep);
+        Found::Files(files, options) => {
             Prepared::from_files(&files, &info.spec, options).map_err(failed)
         }
     }
+}
+
+/// Reads these columns of a run's files again, also if they are not features; `None` for a known data set.
+pub(crate) fn columns_again(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    columns: BTreeSet<String>,
+    types: BTreeMap<String, ColumnType>,
+) -> Result<Option<Table>, Error> {
+    let Found::Files(files, mut options) = found(folder, info, files, None)? else {
+        return Ok(None);
+    };
+    options.types.extend(types);
+    options.keep.extend(columns.iter().cloned());
+    options.only = Some(columns);
+    Ok(Some(read_table(&files, &options).map_err(failed)?))
 }
 
 /// Errors in reading are caused by the run or its data, not by wrong usage.
