@@ -194,7 +194,12 @@ def _references(reference: Any, names: list[str]) -> list[tuple[str, str]]:
 
 
 class Audit:
-    """The result of :func:`fairfront.audit`.
+    """The result of :func:`fairfront.audit`, which creates it.
+
+    Parameters
+    ----------
+    audited : object
+        The tables.
 
     Attributes
     ----------

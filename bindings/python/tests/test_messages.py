@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from people import people
 
-from fairfront import Dataset, FairClassifier, FairFrontClassifier, FairFrontWarning
+from fairfront import Dataset, FairClassifier, FairFrontClassifier, FairFrontWarning, audit
 from fairfront._fairfront import named_settings
 
 
 def test_every_setting_in_a_message_is_a_parameter():
     places = [FairFrontClassifier, FairClassifier, Dataset]
+    places += [audit]
     places += [method for place in list(places) for _, method in inspect.getmembers(place, inspect.isfunction)]
     known = {name for place in places for name in inspect.signature(place).parameters} | {"partial_fit"}
     named = dict(named_settings())

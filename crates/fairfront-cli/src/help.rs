@@ -284,9 +284,10 @@ decisions. The scores may be a column of ROWS, or of another file with one row p
 the same order or with a --key. Columns of both files must agree in every row.
 
 For each sensitive attribute and each intersection, `audit` prints three separate facts about a
-group and its reference group: the adverse impact ratio (the ratio of their selection rates), whether
-the difference is statistically significant, and its size in people (shortfall). With a target, it
-adds error rates; with scores, standardized mean differences and ratios at other selection rates.
+group and its reference group: the adverse impact ratio (the ratio of their selection rates),
+whether the difference is statistically significant, and its size in people (shortfall). With a
+target, it adds error rates; with scores, standardized mean differences and ratios at other
+selection rates.
 
   four fifths  below, at or above: the whole interval of the ratio is on this side of 0.8;
                too few rows: the interval contains 0.8
