@@ -49,7 +49,23 @@ impl Folds {
                 strata.push(stratum);
             }
         }
-        Self::by_stratum(&strata, n_folds, seed)
+        let Some(people) = rows.people() else {
+            return Self::by_stratum(&strata, n_folds, seed);
+        };
+        // Copies of a person are in the fold of the first one.
+        let is_first = |row: usize| row == 0 || people[row - 1] != people[row];
+        let firsts = (0..strata.len()).filter(|row| is_first(*row));
+        let of_people: Vec<u64> = firsts.map(|row| strata[row]).collect();
+        let folds = Self::by_stratum(&of_people, n_folds, seed)?;
+        let mut person = 0;
+        let of_row = (0..strata.len()).map(|row| {
+            person += usize::from(row > 0 && is_first(row));
+            folds.of_row[person]
+        });
+        Ok(Self {
+            of_row: of_row.collect(),
+            n_folds,
+        })
     }
 
     /// Folds that are stratified by a number per row.
