@@ -20,6 +20,7 @@ impl Wording for Keywords {
             (name @ ("force" | "numeric" | "polish"), [], None) => format!("{name}=True"),
             (name, [], None) => name.to_owned(),
             (name, [], Some(value)) => format!("{name}={value}"),
+            (name @ "sensitive_probability", [key], None) => format!("{name}[{}]", literal(key)),
             ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
             ("settings", [key], Some(value)) => {
                 format!("settings={{{}: {value}}}", literal(&underscored(key)))
@@ -53,7 +54,7 @@ fn parameter(name: Name) -> Option<&'static str> {
         same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
         | "min_group" | "missing" | "missing_sensitive" | "numeric" | "order"
         | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "require"
-        | "reservoir" | "solver" | "weights" | "window") => same,
+        | "reservoir" | "sensitive_probability" | "solver" | "weights" | "window") => same,
         _ => return None,
     })
 }

@@ -265,3 +265,215 @@ pub fn expected_rows(rows: &dyn RowSource, attribute: usize) -> Result<Vec<Vec<f
     }
     Ok(sums)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Attribute, Dataset, Linear, Points, Purpose, RowBlock, Stream, label_of, redraw,
+    };
+
+    /// A person: score, label, weight, and probabilities of three groups.
+    struct Person {
+        score: f64,
+        positive: bool,
+        weight: f64,
+        shares: [f64; 3],
+    }
+
+    /// Decides by the score; probabilities and labels depend on it, too.
+    fn people(n: usize, stream: &mut Stream) -> Vec<Person> {
+        (0..n)
+            .map(|_| {
+                let score = stream.normal();
+                let mut shares = [0.2 + stream.uniform(), stream.uniform(), 0.0];
+                // Some people have no probability of the third group.
+                if score > 0.3 || stream.uniform() < 0.4 {
+                    shares[2] = 2.0 * stream.uniform();
+                }
+                let total: f64 = shares.iter().sum();
+                Person {
+                    score,
+                    positive: score + stream.normal() > 0.0,
+                    weight: 0.5 + stream.uniform(),
+                    shares: shares.map(|share| share / total),
+                }
+            })
+            .collect()
+    }
+
+    fn schema() -> Schema {
+        let mut race = Attribute::new("race", ["a", "b", "c"].map(str::to_owned).to_vec());
+        race.estimated = true;
+        Schema {
+            numeric: vec!["x".into()],
+            attributes: vec![race],
+            ..Schema::default()
+        }
+    }
+
+    fn dataset(people: &[Person]) -> Dataset {
+        let (mut x, mut labels, mut groups, mut weights) = (vec![], vec![], vec![], vec![]);
+        let mut numbers = Vec::new();
+        for (number, person) in (0..).zip(people) {
+            for (group, share) in (0..).zip(person.shares).filter(|(_, share)| *share > 0.0) {
+                x.push(person.score);
+                labels.push(label_of(person.positive));
+                groups.push(group);
+                weights.push(person.weight * share);
+                numbers.push(number);
+            }
+        }
+        let schema = schema();
+        let blocks = (0..x.len()).step_by(crate::BLOCK_ROWS).map(|first| {
+            let rows = first..x.len().min(first + crate::BLOCK_ROWS);
+            RowBlock::new(
+                &schema,
+                x[rows.clone()].to_vec(),
+                Vec::new(),
+                labels[rows.clone()].to_vec(),
+                vec![groups[rows.clone()].to_vec()],
+                weights[rows].to_vec(),
+            )
+            .unwrap()
+        });
+        let rows = Dataset::new(schema.clone(), blocks.collect()).unwrap();
+        rows.with_people(numbers).unwrap()
+    }
+
+    /// Two models: they select people whose score is above 0 or above −0.5.
+    fn models() -> Points {
+        Points::from_vec(2, vec![1.0, 0.0, 1.0, 0.5])
+    }
+
+    fn decisions(people: &[Person]) -> Decisions {
+        Decisions::of(&Linear, &dataset(people), &models()).unwrap()
+    }
+
+    fn is_selected(person: &Person, model: usize) -> bool {
+        person.score + [0.0, 0.5][model] >= 0.0
+    }
+
+    /// The weighted selection rate of each group, and the influence of each person on it.
+    fn influences(people: &[Person], model: usize) -> ([f64; 3], Vec<[f64; 3]>) {
+        let sum = |of: &dyn Fn(&Person) -> f64| people.iter().map(of).sum::<f64>();
+        let totals = [0, 1, 2].map(|g| sum(&|p| p.weight * p.shares[g]));
+        let chosen = |p: &Person| f64::from(u8::from(is_selected(p, model)));
+        let rates = [0, 1, 2].map(|g| sum(&|p| p.weight * p.shares[g] * chosen(p)) / totals[g]);
+        let of = |p: &Person| {
+            [0, 1, 2].map(|g| p.weight * p.shares[g] * (chosen(p) - rates[g]) / totals[g])
+        };
+        (rates, people.iter().map(of).collect())
+    }
+
+    #[test]
+    fn variances_are_sums_of_squared_influences_of_people() {
+        let people = people(10_000, &mut Stream::new(1, Purpose::Bootstrap, [0, 0]));
+        let tallies = decisions(&people).tallies();
+        for model in 0..2 {
+            let (rates, influences) = influences(&people, model);
+            for a in 0..3 {
+                let cell = tallies.cell(model, Rate::Selection, 1 + a);
+                assert!((cell.rate().unwrap() - rates[a]).abs() < 1e-12);
+                let own: f64 = influences.iter().map(|i| i[a] * i[a]).sum();
+                assert!((cell.variance() / own - 1.0).abs() < 1e-9);
+                for b in (0..3).filter(|b| *b != a) {
+                    let both: f64 = influences.iter().map(|i| i[a] * i[b]).sum();
+                    let found = tallies.covariance(model, Rate::Selection, 1 + a, 1 + b);
+                    assert!((found - both).abs() < 1e-9 * own, "{found} {both}");
+                    // The contrast of the two rates.
+                    let contrast: f64 = influences.iter().map(|i| (i[a] - i[b]).powi(2)).sum();
+                    let other = tallies.cell(model, Rate::Selection, 1 + b).variance();
+                    let found = cell.variance() + other - 2.0 * found;
+                    assert!((found / contrast - 1.0).abs() < 1e-9);
+                }
+            }
+            // All people together: copies of a person are one person.
+            let all = tallies.cell(model, Rate::Accuracy, 0);
+            let squares: f64 = people.iter().map(|p| p.weight * p.weight).sum();
+            assert!((all.trials_squared / squares - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn people_with_one_group_count_like_rows() {
+        let mut people = people(3_000, &mut Stream::new(2, Purpose::Bootstrap, [0, 0]));
+        for (at, person) in people.iter_mut().enumerate() {
+            person.weight = 1.0;
+            person.shares = [0.0; 3];
+            person.shares[at % 3] = 1.0;
+        }
+        let rows = dataset(&people);
+        assert!(rows.people().is_none() && rows.n_people() == 3_000);
+        let plain = decisions(&people);
+        let numbers: Vec<u32> = (0..3_000).collect();
+        let order: Vec<usize> = (0..3_000).collect();
+        let mut counted = plain.clone();
+        counted.copies = Some(Copies::new(&schema(), &numbers, &order));
+        let (one, other) = (plain.tallies(), counted.tallies());
+        assert_eq!((one.totals, one.selected), (other.totals, other.selected));
+        for model in 0..2 {
+            assert_eq!(one.shared, None);
+            let shared = other.shared.as_ref().unwrap();
+            assert_eq!(shared.sums.cell(model, Rate::Selection, 0).trials, 0.0);
+        }
+    }
+
+    #[test]
+    fn redraws_draw_people() {
+        let people = people(4_000, &mut Stream::new(3, Purpose::Bootstrap, [0, 0]));
+        let decisions = decisions(&people);
+        let contrast = |model: usize, a: usize, b: usize| {
+            redraw(&decisions, 1, 0, 0..2_000, |redrawn| {
+                let rate = |g: usize| redrawn.rate(model, Rate::Selection, 1 + g).unwrap();
+                rate(a) - rate(b)
+            })
+        };
+        for (model, a, b) in [(0, 0, 1), (0, 0, 2), (1, 1, 2)] {
+            let (_, influences) = influences(&people, model);
+            let expected: f64 = influences.iter().map(|i| (i[a] - i[b]).powi(2)).sum();
+            let drawn = contrast(model, a, b);
+            let n = drawn.len() as f64;
+            let mean = drawn.iter().sum::<f64>() / n;
+            let found = drawn.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n;
+            // Five standard errors of a variance from 2,000 draws.
+            assert!((found / expected - 1.0).abs() < 5.0 * (2.0 / n).sqrt());
+        }
+    }
+
+    #[test]
+    fn intervals_cover_the_weighted_difference() {
+        // The weighted difference of the population, from many people.
+        let mut stream = Stream::new(4, Purpose::Bootstrap, [0, 0]);
+        let population = influences(&people(400_000, &mut stream), 0).0;
+        let truth = population[0] - population[2];
+        let (mut covered, mut ratio) = (0, 0.0);
+        for _ in 0..600 {
+            let sample = people(500, &mut stream);
+            let tallies = decisions(&sample).tallies();
+            let [a, c] = [1, 3].map(|region| tallies.cell(0, Rate::Selection, region));
+            let both = tallies.covariance(0, Rate::Selection, 1, 3);
+            let off = (a.rate().unwrap() - c.rate().unwrap() - truth).abs();
+            let (rows, shared) = (a.variance() + c.variance(), 2.0 * both);
+            covered += usize::from(off <= 1.96 * (rows - shared).sqrt());
+            ratio += ((rows - shared) / rows).sqrt() / 600.0;
+        }
+        // 95% of 600 is 570; four standard errors are 21.
+        assert!((549..=591).contains(&covered), "{covered}");
+        // As independent rows, copies would give intervals of another width.
+        assert!((ratio - 1.0).abs() > 0.05, "{ratio}");
+    }
+
+    #[test]
+    fn expected_rows_are_sums_of_shares() {
+        let people = people(2_500, &mut Stream::new(5, Purpose::Bootstrap, [0, 0]));
+        let found = expected_rows(&dataset(&people), 0).unwrap();
+        for (group, found) in found.iter().enumerate() {
+            for (label, found) in found.iter().enumerate() {
+                let of_label = people.iter().filter(|p| usize::from(p.positive) == label);
+                let sum: f64 = of_label.map(|p| p.shares[group]).sum();
+                assert!((found - sum).abs() < 1e-9);
+            }
+        }
+    }
+}
