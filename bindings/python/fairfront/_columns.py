@@ -429,7 +429,7 @@ def probabilities(given: Any, n_rows: int | None) -> list[tuple[str, list[tuple[
         )
     found = []
     for attribute, groups in given.items():
-        where = f"sensitive_probability[{attribute!r}]"
+        setting = f"sensitive_probability[{attribute!r}]"
         if not isinstance(attribute, str):
             raise TypeError(f"sensitive_probability: the attribute {attribute!r} is not a string")
         if n_rows is None and isinstance(groups, (list, tuple)):
@@ -438,23 +438,23 @@ def probabilities(given: Any, n_rows: int | None) -> list[tuple[str, list[tuple[
             expected = "a dict from groups to columns, or a list of columns" if n_rows is None else (
                 "a dict from groups to arrays, or a DataFrame with a column per group"
             )
-            raise TypeError(f"{where}: expected {expected}, got {type(groups).__name__}")
+            raise TypeError(f"{setting}: expected {expected}, got {type(groups).__name__}")
         names = list(groups) if isinstance(groups, Mapping) else list(groups.columns)
         of_groups: list[tuple[str, Any]] = []
         for name in names:
             values = groups[name]
             if n_rows is None:
                 if not isinstance(values, str):
-                    raise TypeError(f"{where}: X is a path, but the column of group {name!r} is not a string")
+                    raise TypeError(f"{setting}: X is a path, but the column of group {name!r} is not a string")
                 of_groups.append((group(name), values))
                 continue
             try:
                 numbers = np.asarray(values, dtype=np.float64)
             except (TypeError, ValueError):
-                raise ValueError(f"{where}: the probabilities of group {name!r} are not numbers") from None
+                raise ValueError(f"{setting}: the probabilities of group {name!r} are not numbers") from None
             if numbers.shape != (n_rows,):
                 raise ValueError(
-                    f"{where}: the probabilities of group {name!r} have the shape {numbers.shape}, expected"
+                    f"{setting}: the probabilities of group {name!r} have the shape {numbers.shape}, expected"
                     f" ({n_rows},); pass one probability per row"
                 )
             of_groups.append((group(name), numbers))

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use fairfront_core::{Attribute, Workers};
-use fairfront_data::{GroupColumn, 
-    Column, ColumnType, Diagnostic, Encoded, Error as DataError, Input, Known, MinGroup,
-    MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec, SplitRule, Table,
-    TargetRule, attribute_name, data_folder, grammar, identifier_warnings, named_counts,
+use fairfront_data::{
+    Column, ColumnType, Diagnostic, Encoded, Error as DataError, GroupColumn, Input, Known,
+    MinGroup, MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec,
+    SplitRule, Table, TargetRule, attribute_name, data_folder, grammar, identifier_warnings,
+    named_counts,
 };
 use fairfront_run::ObjectiveCall;
 use pyo3::exceptions::PyValueError;

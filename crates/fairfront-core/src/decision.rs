@@ -494,7 +494,7 @@ pub struct Tallies {
     /// Sums of decisions between classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<ClassTallies>,
-    /// Sums over people who count in two regions, if groups are only estimated.
+    /// Sums over people in two regions at once, if groups are only estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Box<Shared>>,
 }

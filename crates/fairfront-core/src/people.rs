@@ -1,4 +1,4 @@
-//! People who count in several groups, because only probabilities of their groups are known.
+//! People in several groups at once, because only probabilities of their groups are known.
 //!
 //! Such a person is several rows with the same features and label, one per group, whose weights are the weight of
 //! the person times the probability of the group. Every sum by group is then a probability-weighted sum. Only the
@@ -174,7 +174,7 @@ impl Copies {
     }
 }
 
-/// Sums over people who count in two regions: for each pair, those of the product of their weights.
+/// Sums over people in two regions at once: for each pair, those of the product of their weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shared {
     /// The regions of each pair, in increasing order.
@@ -269,9 +269,7 @@ pub fn expected_rows(rows: &dyn RowSource, attribute: usize) -> Result<Vec<Vec<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Attribute, Dataset, Linear, Points, Purpose, RowBlock, Stream, label_of, redraw,
-    };
+    use crate::{Attribute, Dataset, Linear, Points, Purpose, RowBlock, Stream, label_of, redraw};
 
     /// A person: score, label, weight, and probabilities of three groups.
     struct Person {

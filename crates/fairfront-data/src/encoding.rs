@@ -317,6 +317,19 @@ impl Encoding {
                 )));
             }
         }
+        for rule in &self.attributes {
+            let (n, columns) = (rule.attribute.groups.len(), rule.probabilities.len());
+            let sound = match rule.is_estimated() {
+                true => columns == n && rule.columns.is_empty(),
+                false => columns == 0,
+            };
+            if !sound {
+                return Err(Error::BadEncoding(format!(
+                    "{:?} has {n} groups and {columns} columns of probabilities",
+                    rule.attribute.name
+                )));
+            }
+        }
         let numeric = self.numeric.iter().map(|rule| &rule.column);
         let categorical = self.categorical.iter().map(|rule| &rule.column);
         if let Some(column) = repeated(numeric.chain(categorical)) {

@@ -43,7 +43,7 @@ pub struct Memberships {
 }
 
 impl Memberships {
-    /// Reads the probabilities of these rows, and rejects wrong ones. `place` says where a row comes from.
+    /// Reads the probabilities of these rows, and rejects wrong ones. `place` is the origin of a row.
     pub fn read(
         rule: &AttributeRule,
         table: &Table,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_data::Spec;
 use fairfront_core::{Target, counted, readable};
+use fairfront_data::Spec;
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 

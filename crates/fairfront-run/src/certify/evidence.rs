@@ -224,7 +224,7 @@ impl Counted {
         tallies.n_models() == n_models + 1 && tallies.totals.len() == n && sizes && sound
     }
 
-    /// Whether the sums over people who count in two groups, if there are any, are sound.
+    /// Whether the sums over people in two groups, if there are any, are sound.
     fn shares_fit(&self, n_models: usize, schema: &Schema) -> bool {
         let Some(shared) = &self.tallies.shared else {
             return true;
@@ -238,7 +238,8 @@ impl Counted {
             Target::Binary | Target::Number(_) => {
                 let numbers = sums.selected.iter().flatten().chain(&sums.totals);
                 let mut numbers = numbers.flatten().flatten();
-                sums.n_models() == n_models + 1
+                sums.selected.len() == n_models + 1
+                    && sums.classes.is_none()
                     && sums.totals.len() == n
                     && sums.selected.iter().all(|of_model| of_model.len() == n)
                     && numbers.all(|v| v.is_finite() && *v >= 0.0)

@@ -657,8 +657,8 @@ impl Family {
                         .collect();
                     let all = all?;
                     for (a, b) in ordered_pairs(all.len()) {
-                        let alike = correlation(tallies, model, *rate, [regions[a], regions[b]]);
-                        let (from, to) = all[a].minus(&all[b], alike);
+                        let rho = correlation(tallies, model, *rate, [regions[a], regions[b]]);
+                        let (from, to) = all[a].minus(&all[b], rho);
                         low = low.max(from);
                         high = high.max(to);
                     }
@@ -674,8 +674,8 @@ impl Family {
                         .collect();
                     let all = all?;
                     for (a, b) in ordered_pairs(all.len()) {
-                        let alike = correlation(tallies, model, *rate, [regions[a], regions[b]]);
-                        let (from, to) = all[a].over(&all[b], alike);
+                        let rho = correlation(tallies, model, *rate, [regions[a], regions[b]]);
+                        let (from, to) = all[a].over(&all[b], rho);
                         low = low.min(from);
                         high = high.min(to);
                     }
@@ -739,12 +739,12 @@ fn mean_interval(
 }
 
 /// The distance of a difference from the distances of its parts, √(a² + b² − 2ρab) (Zou and Donner, 2008); without
-/// correlation, as for people who are in one group each, √(a² + b²).
-fn joined(a: f64, b: f64, alike: f64) -> f64 {
-    if alike == 0.0 || !(a.is_finite() && b.is_finite()) {
+/// correlation, if each person is in one group, √(a² + b²).
+fn joined(a: f64, b: f64, rho: f64) -> f64 {
+    if rho == 0.0 || !(a.is_finite() && b.is_finite()) {
         return libm::hypot(a, b);
     }
-    (a * a + b * b - 2.0 * alike * a * b).max(0.0).sqrt()
+    (a * a + b * b - 2.0 * rho * a * b).max(0.0).sqrt()
 }
 
 /// The correlation of a model's rates in two regions.
@@ -803,19 +803,19 @@ impl Bounds {
         (self.rate - self.low, self.high - self.rate)
     }
 
-    /// The ends of the difference to another rate, from the distances of both; `alike` is the correlation of the
+    /// The ends of the difference to another rate, from the distances of both; `rho` is the correlation of the
     /// two rates.
-    fn minus(&self, other: &Self, alike: f64) -> (f64, f64) {
+    fn minus(&self, other: &Self, rho: f64) -> (f64, f64) {
         let ((down, up), (other_down, other_up)) = (self.reach(), other.reach());
         let difference = self.rate - other.rate;
         (
-            difference - joined(down, other_up, alike),
-            difference + joined(up, other_down, alike),
+            difference - joined(down, other_up, rho),
+            difference + joined(up, other_down, rho),
         )
     }
 
     /// The ends of the ratio to another rate, computed on the log scale.
-    fn over(&self, other: &Self, alike: f64) -> (f64, f64) {
+    fn over(&self, other: &Self, rho: f64) -> (f64, f64) {
         if self.rate <= 0.0 || other.rate <= 0.0 {
             // A ratio to a rate that may be zero has no upper bound.
             let high = match other.low > 0.0 {
@@ -829,12 +829,12 @@ impl Bounds {
         let down = joined(
             own - libm::log(self.low),
             libm::log(other.high) - others,
-            alike,
+            rho,
         );
         let up = joined(
             libm::log(self.high) - own,
             others - libm::log(other.low),
-            alike,
+            rho,
         );
         (libm::exp(own - others - down), libm::exp(own - others + up))
     }
