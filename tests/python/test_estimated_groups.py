@@ -146,8 +146,8 @@ def test_the_run_says_that_groups_are_estimated(fairfront, run):
     [warning] = [d["message"] for d in info["messages"] if "are estimated" in d["message"]]
     n_missing = table["p_black"].isna().sum()
     n_below = (table[list(RACES.values())].sum(axis=1, skipna=False) < 0.9).sum()
-    assert f"{n_missing} rows lack a probability" in warning
-    assert f"in {n_below} rows the probabilities sum to less than 1" in warning
+    assert f"because a probability is missing: {n_missing};" in warning
+    assert f"counts as an unknown group: {n_below}" in warning
     counts = table["part"].value_counts()
     # Rows are people, not the copies that the weights need.
     assert info["rows"] | {"certify": 0} == {**{k: int(counts[k]) for k in counts.index}, "certify": 0}

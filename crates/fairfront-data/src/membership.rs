@@ -136,13 +136,13 @@ impl Memberships {
         )];
         if self.n_missing > 0 {
             message.push(format!(
-                "; {} rows lack a probability and count as an unknown group",
+                "; rows of unknown group, because a probability is missing: {}",
                 grouped(self.n_missing)
             ));
         }
         if self.n_below > 0 {
             message.push(format!(
-                "; in {} rows the probabilities sum to less than 1, and the rest counts as an unknown group",
+                "; rows with probabilities that sum to less than 1, whose rest counts as an unknown group: {}",
                 grouped(self.n_below)
             ));
         }
@@ -302,5 +302,138 @@ impl Prepared {
         let people: Vec<u32> = positions.iter().map(row).collect();
         let dataset = encoder.encode(&rows, &facts)?;
         Ok((dataset.with_people(copied.people)?, encoder.unseen(&people)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Column, Encoded, Spec, SplitRule};
+
+    fn table(p: [&[f64]; 3]) -> Table {
+        let n = p[0].len();
+        let numbers = |name: &str, values: &[f64]| Column::from_numbers(name, values.to_vec());
+        let labels = (0..n).map(|row| Some(["no", "yes"][row % 2]));
+        let columns = vec![
+            numbers("x", &(0..n).map(|row| row as f64).collect::<Vec<_>>()),
+            Column::from_strings("y", labels),
+            numbers("p", p[0]),
+            numbers("q", p[1]),
+            numbers("r", p[2]),
+        ];
+        Table::from_columns("rows", columns)
+    }
+
+    fn spec() -> Spec {
+        let mut spec = Spec {
+            target: Some("y".into()),
+            positive: Some("yes".into()),
+            split: SplitRule::None,
+            ..Spec::default()
+        };
+        let groups = [("c", "r"), ("a", "p"), ("b", "q")].map(|(group, column)| GroupColumn {
+            group: group.into(),
+            column: column.into(),
+        });
+        spec.add_probabilities("g", groups.to_vec()).unwrap();
+        spec
+    }
+
+    const P: [&[f64]; 3] = [
+        &[0.5, 1.0, 0.25, f64::NAN, 0.333_333],
+        &[0.5, 0.0, 0.25, 0.5, 0.333_333],
+        &[0.0, 0.0, 0.25, 0.5, 0.333_333],
+    ];
+
+    #[test]
+    fn people_become_one_row_per_group() {
+        let prepared = Prepared::new(table(P), &spec(), &[]).unwrap();
+        assert_eq!(prepared.attributes[0].attribute.groups, ["a", "b", "c"]);
+        assert_eq!(prepared.attributes[0].probabilities, ["p", "q", "r"]);
+        let of = |position| prepared.members(0, position).collect::<Vec<_>>();
+        assert_eq!(of(0), [(0, 0.5), (1, 0.5)]);
+        assert_eq!(of(1), [(0, 1.0)]);
+        assert_eq!(
+            of(2),
+            [(0, 0.25), (1, 0.25), (2, 0.25), (UNKNOWN_GROUP, 0.25)]
+        );
+        assert_eq!(of(3), [(UNKNOWN_GROUP, 1.0)]);
+        // Rounded probabilities sum to 1 again.
+        let sum: f64 = of(4).iter().map(|(_, share)| share).sum();
+        assert!(of(4).len() == 3 && (sum - 1.0).abs() < 1e-15);
+        assert_eq!(prepared.n_encoded(), 11);
+        let encoded = Encoded::new(&prepared).unwrap();
+        let rows = encoded.part(Part::Train);
+        assert_eq!((rows.n_rows(), rows.n_people()), (11, 5));
+        assert_eq!(
+            rows.schema().numeric,
+            ["x"],
+            "probabilities are not features"
+        );
+        let block = rows.block(0).unwrap();
+        assert!((block.weights().iter().sum::<f64>() - 5.0).abs() < 1e-12);
+        let positions = prepared.encoded_positions(Part::Train);
+        assert_eq!(positions.len(), 11);
+        let warning = prepared.diagnostics.last().map(|d| d.message.to_string());
+        let warning = warning.unwrap_or_default();
+        assert!(
+            warning.contains("because a probability is missing: 1"),
+            "{warning}"
+        );
+        assert!(
+            warning.contains("counts as an unknown group: 1"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn wrong_probabilities_are_rejected_with_their_place() {
+        let error = |p: [&[f64]; 3]| {
+            let found = Prepared::new(table(p), &spec(), &[]);
+            found.unwrap_err().to_string()
+        };
+        let low = error([&[0.5, -0.5], &[0.5, 0.5], &[0.0, 0.0]]);
+        assert!(
+            low.contains("row 2") && low.contains("\"p\"") && low.contains("is -0.5"),
+            "{low}"
+        );
+        let high = error([&[0.5, 0.5], &[0.5, 0.5], &[0.0, 0.1]]);
+        assert!(
+            high.contains("row 2") && high.contains("must not exceed 1"),
+            "{high}"
+        );
+        let none = error([&[f64::NAN, 0.5], &[0.5, f64::NAN], &[0.0, 0.1]]);
+        assert!(none.contains("every row lacks a probability"), "{none}");
+    }
+
+    #[test]
+    fn settings_about_estimated_groups_are_checked() {
+        let error = |change: &dyn Fn(&mut Spec)| {
+            let mut spec = spec();
+            change(&mut spec);
+            spec.check().unwrap_err().to_string()
+        };
+        assert!(error(&|s| s.pool_groups = 5).contains("add up the columns"));
+        assert!(error(&|s| s.balance = Some(vec!["g".into()])).contains("cannot be balanced"));
+        assert!(error(&|s| s.sensitive.push(vec!["g".into(), "x".into()])).contains("already"));
+        assert!(error(&|s| s.weight = Some("p".into())).contains("cannot be both"));
+        let columns = |s: &mut Spec, n: usize| {
+            let groups = s.probabilities.get_mut("g").unwrap();
+            groups.truncate(n);
+        };
+        assert!(error(&|s| columns(s, 1)).contains("expected from 2 to 20 groups"));
+        let all = |s: &mut Spec| {
+            for name in ["h", "i"] {
+                let groups = ["j", "k"].map(|column| GroupColumn {
+                    group: column.into(),
+                    column: format!("{name}{column}"),
+                });
+                s.add_probabilities(name, groups.to_vec()).unwrap();
+            }
+        };
+        assert!(error(&all).contains("3 attributes have estimated groups"));
+        assert!(spec().add_probabilities("g", Vec::new()).is_err());
+        assert!(spec().needs_known_groups("a stream").is_err());
+        assert!(Spec::default().needs_known_groups("a stream").is_ok());
     }
 }

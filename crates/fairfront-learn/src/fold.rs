@@ -129,6 +129,50 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_a_person_are_in_the_same_fold() {
+        use fairfront_core::{Attribute, Dataset, RowBlock, Schema};
+
+        let groups = vec!["a".to_owned(), "b".to_owned()];
+        let schema = Schema {
+            numeric: vec!["x".into()],
+            attributes: vec![Attribute::new("g", groups)],
+            ..Schema::default()
+        };
+        // Every third person is two rows.
+        let people: Vec<u32> = (0..600)
+            .flat_map(|person| vec![person; 1 + usize::from(person % 3 == 0)])
+            .collect();
+        let n = people.len();
+        let group = |row: usize| u32::from(row > 0 && people[row - 1] == people[row]);
+        let block = RowBlock::new(
+            &schema,
+            people.iter().map(|person| f64::from(*person)).collect(),
+            Vec::new(),
+            people
+                .iter()
+                .map(|p| if p % 2 == 0 { 1.0 } else { -1.0 })
+                .collect(),
+            vec![(0..n).map(group).collect()],
+            vec![0.5; n],
+        );
+        let rows = Dataset::new(schema, vec![block.unwrap()]).unwrap();
+        let rows = rows.with_people(people.clone()).unwrap().loaded().unwrap();
+        let folds = Folds::of(&rows, 5, 1).unwrap();
+        let mut sizes = [0_usize; 5];
+        for (row, fold) in folds.of_row().iter().enumerate() {
+            match group(row) {
+                0 => sizes[usize::from(*fold)] += 1,
+                _ => assert_eq!(*fold, folds.of_row()[row - 1]),
+            }
+        }
+        // Two strata of people.
+        assert!(
+            sizes.iter().all(|size| size.abs_diff(120) <= 2),
+            "{sizes:?}"
+        );
+    }
+
+    #[test]
     fn a_fold_depends_on_the_position_within_the_stratum() {
         let strata: Vec<u64> = (0..100).map(|i| u64::from(i % 4 == 0)).collect();
         let all = Folds::by_stratum(&strata, 5, 3).unwrap();
