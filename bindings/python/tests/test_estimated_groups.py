@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from fairfront import Dataset, FairFrontClassifier, FairFrontRegressor, FairFrontWarning
+from fairfront import Dataset, FairClassifier, FairFrontClassifier, FairFrontRegressor, FairFrontWarning
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,15 @@ def test_files_name_columns(rows, tmp_path):
     data = Dataset(path, "y", pos_label=1, sensitive_probability={"sex": {"f": "p_f", "m": "p_m"}})
     assert data.attributes == {"sex": ["f", "m"]}
     assert data.feature_names == ["a", "b"]
+
+
+def test_a_single_model_is_chosen(rows):
+    known = {"sensitive_probability": {"sex": {"f": rows["p_f"], "m": rows["p_m"]}}}
+    rule = {"require": ["demographic_parity_difference(sex) <= 0.2"], "confidence": None}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FairClassifier(FairFrontClassifier(n_models=8), **rule).fit(rows[["a", "b"]], rows["y"], **known)
+    assert model.predict(rows[["a", "b"]]).shape == (len(rows),)
 
 
 def test_nothing_is_certified(rows):
