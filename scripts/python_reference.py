@@ -43,6 +43,8 @@ ESTIMATORS = (
     "FairRegressor",
     "FairFrontWarning",
     "Interrupted",
+    "audit",
+    "Audit",
 )
 HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 ENTRY = re.compile(r"^(?P<names>[*\w][\w*, ]*?)(?: : (?P<kind>.+))?$")

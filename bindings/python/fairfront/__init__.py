@@ -9,6 +9,7 @@ from fairfront._fairfront import __version__
 
 if TYPE_CHECKING:
     from fairfront import indicators, metrics
+    from fairfront._audit import Audit, audit
     from fairfront._base import FairFrontWarning
     from fairfront._classifier import FairFrontClassifier
     from fairfront._dataset import Dataset
@@ -38,6 +39,9 @@ _MODULES = {
     "FairFrontWarning": "fairfront._base",
     "FairRegressor": "fairfront._model",
     "Interrupted": "fairfront._interrupt",
+    # Audits
+    "Audit": "fairfront._audit",
+    "audit": "fairfront._audit",
     # Low level
     "Batch": "fairfront._problem",
     "Dataset": "fairfront._dataset",
@@ -60,6 +64,7 @@ _MODULES = {
 _SUBMODULES = ("indicators", "metrics")
 
 __all__ = [
+    "Audit",
     "Batch",
     "Dataset",
     "FairClassifier",
@@ -73,6 +78,7 @@ __all__ = [
     "Problem",
     "Rows",
     "__version__",
+    "audit",
     "eps_fair",
     "hypervolume",
     "indicators",

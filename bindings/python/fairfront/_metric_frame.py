@@ -69,6 +69,11 @@ def _listed(values: Any) -> list[Any]:
 
 def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feature]:
     """Read features of any accepted type."""
+    return [_Feature(name, values, argument, n_rows) for name, values in named_features(given, argument, prefix)]
+
+
+def named_features(given: Any, argument: str, prefix: str) -> list[tuple[Any, list[Any]]]:
+    """Read the names and the values of features of any accepted type."""
     if given is None:
         raise ValueError(f"{argument} is None; pass a list, array, Series, DataFrame or dict")
     named: list[tuple[Any, Any]]
@@ -93,7 +98,7 @@ def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feat
             raise ValueError(f"{argument} must have one or two dimensions, not {array.ndim}")
         parts = [array] if array.ndim == 1 else list(array.T)
         named = [(f"{prefix}{i}", part) for i, part in enumerate(parts)]
-    return [_Feature(name, _listed(values), argument, n_rows) for name, values in named]
+    return [(name, _listed(values)) for name, values in named]
 
 
 def _rows_by_key(features: list[_Feature], drawn: NDArray[np.int64] | None = None) -> dict[Key, NDArray[np.int64]]:

@@ -9,6 +9,7 @@
 
 mod array;
 mod arrow;
+mod audit;
 mod column;
 mod command;
 mod dataset;
@@ -31,6 +32,8 @@ mod worker;
 mod _fairfront {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::audit::{PyAudited, audit};
     #[pymodule_export]
     use crate::column::PyColumns;
     #[pymodule_export]

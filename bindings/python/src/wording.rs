@@ -51,28 +51,10 @@ fn parameter(name: Name) -> Option<&'static str> {
         "split" => "validation_fraction",
         "target" => "y",
         "weight" => "sample_weight",
-        same @ ("best"
-        | "confidence"
-        | "exact"
-        | "family"
-        | "force"
-        | "front_in"
-        | "hidden"
-        | "min_group"
-        | "missing"
-        | "missing_sensitive"
-        | "numeric"
-        | "order"
-        | "penalty"
-        | "polish"
-        | "pool_groups"
-        | "pool_rare"
-        | "preset"
-        | "require"
-        | "reservoir"
-        | "sensitive_probability"
-        | "solver"
-        | "weights"
+        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
+        | "min_group" | "min_share" | "missing" | "missing_sensitive" | "numeric"
+        | "order" | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset"
+        | "require" | "reference" | "reservoir" | "sensitive_probability" | "solver" | "weights"
         | "window") => same,
         _ => return None,
     })

@@ -222,6 +222,30 @@ Examples:
   fairfront verify runs/sex archive/loans.csv
   fairfront verify runs/gender --json";
 
+pub(crate) const LDA: &str = "\
+Search a front for less discriminatory alternatives to a baseline, with tests and documents
+
+A less discriminatory alternative is a model that treats groups more equally than the baseline does, at
+almost the same performance. `lda` compares every model of the run's front with the baseline on the same
+rows, which neither was trained on. An alternative is not worse than the baseline by the tolerance or more,
+and all its differences between groups are smaller, in paired score tests. The validation rows determine the
+order of the tests and the baseline's worst pair of groups; candidates are tested on the `certify` rows, or on
+the test rows if there are none, until the first test fails. All alternatives found hold together at the
+confidence. Each new search on the same rows is logged in the run folder and spends confidence; repeating a
+search is free.
+
+The output folder has `lda.html`, a page to print; `memo.html` and `memo.md`, a memo in plain English;
+`lda.json`, all numbers; and `candidates.csv`. They report everyone's absolute rates, the people who would be
+decided differently and how they turned out, the effect of each column, what was searched, and what no linear
+model on these columns can reach, with proof. These are screening figures, not legal conclusions.";
+
+pub(crate) const LDA_EXAMPLES: &str = "\
+Examples:
+  fairfront fit loans.csv --target repaid --sensitive race --split 50/10/20/20 --family auto --out runs/loans
+  fairfront lda runs/loans --baseline scores.csv:score --baseline-threshold 0.6 --baseline-unseen -o lda
+  fairfront lda runs/loans --baseline model.json --baseline-unseen --tolerance auc=0.005 \\
+    --reference race=White --note \"Tolerance chosen by the credit committee\" -o lda";
+
 pub(crate) const EXPORT: &str = "\
 Export a model as an ONNX graph, SQL, or a table of coefficients
 
@@ -242,6 +266,36 @@ Examples:
   fairfront export model.json --format onnx -o model.onnx
   fairfront export model.json --format sql -o model.sql --force
   fairfront export model.json --format table -o -";
+
+pub(crate) const AUDIT: &str = "\
+Compare the decisions of any model by group: impact ratios, error rates, intervals
+
+Decisions come from a fairfront model, from a column of scores with --threshold, or from a column of
+decisions. The scores may be a column of ROWS, or of another file with one row per row of ROWS, in
+the same order or with a --key. Columns of both files must agree in every row.
+
+For each sensitive attribute and each intersection, `audit` prints three separate facts about a
+group and its reference group: the adverse impact ratio (the ratio of their selection rates), whether
+the difference is statistically significant, and its size in people (shortfall). With a target, it
+adds error rates; with scores, standardized mean differences and ratios at other selection rates.
+
+  four fifths  below, at or above: the whole interval of the ratio is on this side of 0.8;
+               too few rows: the interval contains 0.8
+  p-value      Fisher's exact test, or the score test for weighted or very many rows
+  shortfall    how many more rows of the group the rate of the reference group would select
+
+All of these are screening figures, not legal conclusions. Groups with less than 2% of the rows are
+listed, but not compared. Rows of unknown group are counted.";
+
+pub(crate) const AUDIT_EXAMPLES: &str = "\
+Examples:
+  fairfront audit model.json applicants.csv
+  fairfront audit scores.csv:score applicants.csv --threshold 0.5 --sensitive sex --sensitive race
+  fairfront audit :hired applicants.csv --selected yes --sensitive race --reference race=White
+  fairfront audit scores.parquet:p loans.csv --key id --threshold 620 --sensitive sex \\
+    --target repaid --positive yes -o audit.html -o audit.json
+  fairfront audit :invited applicants.csv --sex sex --race race --format nyc-ll144 \\
+    --date 2026-03-31 --source 'Applications of 2025' -o audit.html";
 
 pub(crate) const PREDICT: &str = "\
 Score new rows with a model, one output row per input row

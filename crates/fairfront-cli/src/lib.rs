@@ -5,6 +5,7 @@
 //! certified, and 130 after Ctrl-C, SIGTERM or SIGHUP (results so far are kept).
 
 mod args;
+mod audit_args;
 mod bridge;
 mod command;
 #[cfg(feature = "download")]

@@ -1,8 +1,10 @@
 //! Text output for the terminal.
 
+mod audit;
 mod comparison;
 mod family;
 mod front;
+mod lda;
 mod plot;
 mod prediction;
 mod selection;
@@ -11,8 +13,10 @@ mod timing;
 mod tuning;
 mod verification;
 
+pub(crate) use audit::decision_audit;
 pub(crate) use comparison::{comparison, measure_comparison};
 pub(crate) use front::{fit, front, table};
+pub(crate) use lda::lda;
 pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::{certificate, opening, requirement, selection};

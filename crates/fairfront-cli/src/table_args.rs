@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fairfront_data::{
     ColumnType, Decimal, Error, Input, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions,
-    Source, Spec, data_folder, grammar, pack_files,
+    Source, Spec, attribute_name, data_folder, grammar, pack_files,
 };
 use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
 use tempfile::TempDir;
 
+use crate::audit_args::AuditArgs;
 use crate::progress::{self, Packing};
 use crate::solver_args::{FrontInName, OldMethod, OldPoints, PenaltyValue, Preset};
 
@@ -75,6 +76,11 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     bins: Vec<String>,
+    /// Reference group of a sensitive attribute, e.g. race=White: measure the adverse impact ratio,
+    /// shortfall and odds ratio of every other group against it; repeat for several attributes
+    #[arg(long, value_name = "ATTRIBUTE=GROUP", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    reference: Vec<String>,
     /// Report groups with fewer than N training rows, but leave them out of differences and ratios;
     /// for true (false) positive rates, only positive (negative) rows count [default: 30]
     #[arg(long, value_name = "N", help_heading = "Columns")]
@@ -223,6 +229,26 @@ impl TableArgs {
     pub(crate) fn known(name: &str) -> Self {
         Self {
             files: vec![name.into()],
+            ..Self::default()
+        }
+    }
+
+    /// The arguments about the rows of an audit.
+    pub(crate) fn of_audit(args: &AuditArgs) -> Self {
+        Self {
+            files: args.files.clone(),
+            target: args.target.clone(),
+            positive: args.positive.clone(),
+            sensitive: args.sensitive.clone(),
+            bins: args.bins.clone(),
+            merge: args.merge.clone(),
+            weight: args.weight.clone(),
+            missing_sensitive: args.missing_sensitive.clone(),
+            missing_value: args.missing_value.clone(),
+            no_default_missing: args.no_default_missing,
+            separator: args.separator.clone(),
+            decimal: args.decimal.clone(),
+            memory: args.memory.clone(),
             ..Self::default()
         }
     }
@@ -494,6 +520,7 @@ impl TableArgs {
             sensitive: list(self.sensitive, other.sensitive),
             sensitive_probability: list(self.sensitive_probability, other.sensitive_probability),
             bins: list(self.bins, other.bins),
+            reference: list(self.reference, other.reference),
             min_group: self.min_group.or(other.min_group),
             pool_groups: self.pool_groups.or(other.pool_groups),
             drop: list(self.drop, other.drop),
@@ -563,6 +590,12 @@ impl TableArgs {
             let (column, edges) = of_flag("--bins", grammar::bins(text))?;
             let before = spec.bins.insert(column.clone(), edges);
             once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
+        }
+        for text in &self.reference {
+            let (columns, group) = of_flag("--reference", grammar::reference(text))?;
+            let name = attribute_name(&columns);
+            let before = spec.references.insert(name.clone(), group);
+            once("--reference", &name, before.is_some())?;
         }
         if !self.mark.is_empty() {
             spec.marks = names("--mark", &self.mark)?;

@@ -65,7 +65,7 @@ impl Cell {
 
     /// Successes and trials for the formulas: effective numbers if rows have weights, and even
     /// fewer if the variance of the rate is larger than they imply.
-    fn numbers(&self) -> (f64, f64) {
+    pub(crate) fn numbers(&self) -> (f64, f64) {
         let Some(rate) = self.rate() else {
             return (0.0, 0.0);
         };
@@ -100,6 +100,15 @@ pub enum Contrast {
         /// b.
         b: Cell,
         /// The smallest ratio allowed.
+        limit: f64,
+    },
+    /// H: `odds_a ≤ limit · odds_b`, with odds `p / (1 − p)`.
+    OddsRatio {
+        /// a.
+        a: Cell,
+        /// b.
+        b: Cell,
+        /// The smallest odds ratio allowed.
         limit: f64,
     },
     /// H: `p ≤ limit`.
@@ -148,6 +157,7 @@ impl Contrast {
         match *self {
             Self::Difference { a, b, limit } => difference(a.numbers(), b.numbers(), limit),
             Self::Ratio { a, b, limit } => ratio(a.numbers(), b.numbers(), limit),
+            Self::OddsRatio { a, b, limit } => odds_ratio(a.numbers(), b.numbers(), limit),
             Self::AtLeast { cell, limit } => match cell.numbers() {
                 (_, 0.0) => 1.0,
                 (x, n) => binomial_at_least(x, n, limit.clamp(0.0, 1.0)),
@@ -171,6 +181,9 @@ impl Contrast {
                 exact(a, b, |upper_a, lower_b| upper_a.1 - lower_b.0 <= limit)
             }
             Self::Ratio { a, b, limit } => exact(a, b, |of_a, of_b| of_a.0 >= limit * of_b.1),
+            Self::OddsRatio { a, b, limit } => exact(a, b, |of_a, of_b| {
+                of_a.0 * (1.0 - of_b.1) >= limit * of_b.1 * (1.0 - of_a.0)
+            }),
             Self::AtLeast { .. } | Self::AtMost { .. } => self.p_value(),
             Self::MeanDifference { a, b, limit } => {
                 bernstein(&[a, b], |of| of[0].1 - of[1].0 <= limit)
@@ -211,7 +224,9 @@ impl Contrast {
     /// The cells that are compared; none for means.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let (first, second) = match *self {
-            Self::Difference { a, b, .. } | Self::Ratio { a, b, .. } => (Some(a), Some(b)),
+            Self::Difference { a, b, .. }
+            | Self::Ratio { a, b, .. }
+            | Self::OddsRatio { a, b, .. } => (Some(a), Some(b)),
             Self::AtLeast { cell, .. } | Self::AtMost { cell, .. } => (Some(cell), None),
             Self::MeanDifference { .. } | Self::MeanAtLeast { .. } | Self::MeanAtMost { .. } => {
                 (None, None)
@@ -297,6 +312,9 @@ fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
         // A ratio is at least 0, and above 0 unless a has no successes.
         return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
     }
+    if limit.is_infinite() {
+        return 1.0;
+    }
     // p̃_b is the smaller root of A p² + B p + C.
     let a = (n_a + n_b) * limit;
     let b = -(n_a * limit + x_a + n_b + x_b * limit);
@@ -306,6 +324,54 @@ fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
     let q_a = limit * q_b;
     let variance = q_a * (1.0 - q_a) / n_a + limit * limit * q_b * (1.0 - q_b) / n_b;
     tail(limit * x_b / n_b - x_a / n_a, variance)
+}
+
+/// H: `odds_a ≤ ψ odds_b`.
+fn odds_ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
+    if n_a <= 0.0 || n_b <= 0.0 {
+        return 1.0;
+    }
+    if limit <= 0.0 {
+        return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
+    }
+    if limit.is_infinite() || x_a + x_b <= 0.0 || x_a + x_b >= n_a + n_b {
+        // Nobody is selected, or everybody is: odds cannot be compared.
+        return 1.0;
+    }
+    let [q_a, q_b] = restricted_odds((x_a, n_a), (x_b, n_b), limit);
+    // The shares of failures, whose odds have the inverse ratio, to full relative accuracy.
+    let [r_b, r_a] = restricted_odds((n_b - x_b, n_b), (n_a - x_a, n_a), limit);
+    let (of_a, of_b) = (n_a * q_a * r_a, n_b * q_b * r_b);
+    // Four equal numbers; the best one has nothing to subtract.
+    let estimate = if x_b >= n_b {
+        n_b * r_b
+    } else if x_b <= 0.0 {
+        -n_b * q_b
+    } else if x_a >= n_a {
+        -n_a * r_a
+    } else {
+        n_a * q_a - x_a
+    };
+    match of_a > 0.0 && of_b > 0.0 {
+        true => tail(estimate, of_a * of_b / (of_a + of_b)),
+        false => tail(estimate, 0.0),
+    }
+}
+
+/// The maximum-likelihood rates under `odds_a = ψ odds_b`. They add up to the number of successes, which makes
+/// `p̃_b` a root of A p² + B p − C.
+fn restricted_odds((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> [f64; 2] {
+    let c = x_a + x_b;
+    let a = n_b * (limit - 1.0);
+    let b = n_a * limit + n_b - c * (limit - 1.0);
+    let root = (b * b + 4.0 * a * c).max(0.0).sqrt();
+    let q_b = match b > 0.0 {
+        true => 2.0 * c / (b + root),
+        false => (root - b) / (2.0 * a),
+    };
+    let q_b = q_b.clamp(0.0, 1.0);
+    let q_a = limit * q_b / (1.0 + q_b * (limit - 1.0));
+    [q_a.clamp(0.0, 1.0), q_b]
 }
 
 /// The smallest δ at which the one-sided bounds at δ/2 of a and b, each (lower, upper), keep the limit.
@@ -410,6 +476,55 @@ mod tests {
         }
 
         #[test]
+        fn restricted_odds_are_the_most_likely(
+            n in [1_u32..400, 1_u32..400], share in [0.0..1.0_f64, 0.0..1.0], limit in 0.05..20.0_f64
+        ) {
+            let n = n.map(f64::from);
+            let x = [(share[0] * (n[0] + 1.0)).floor().min(n[0]), (share[1] * (n[1] + 1.0)).floor().min(n[1])];
+            let rates = |q: f64| [limit * q / (1.0 + q * (limit - 1.0)), q];
+            let found = restricted_odds((x[0], n[0]), (x[1], n[1]), limit);
+            let expected = rates(brute(x, n, 0.0, 1.0, rates));
+            prop_assert!((found[0] - expected[0]).abs() < 1e-5 && (found[1] - expected[1]).abs() < 1e-5,
+                "{found:?} {expected:?}");
+
+            // The score test: the slope of the log-likelihood along log ψ, over its standard deviation.
+            let p = Contrast::OddsRatio { a: Cell::counted(x[0], n[0]), b: Cell::counted(x[1], n[1]), limit }.p_value();
+            let information = expected.map(|q| q * (1.0 - q));
+            if n[0] * information[0] > 1e-3 && n[1] * information[1] > 1e-3 {
+                let variance = 1.0 / (1.0 / (n[0] * information[0]) + 1.0 / (n[1] * information[1]));
+                let z = (x[0] - n[0] * expected[0]) / variance.sqrt();
+                prop_assert!((p - normal_cdf(-z)).abs() < 1e-2, "{p} {z}");
+            }
+        }
+
+        #[test]
+        fn restricted_differences_may_be_negative(
+            n in [1_u32..400, 1_u32..400], share in [0.0..1.0_f64, 0.0..1.0], limit in 0.001..0.9_f64
+        ) {
+            let n = n.map(f64::from);
+            let x = [(share[0] * (n[0] + 1.0)).floor().min(n[0]), (share[1] * (n[1] + 1.0)).floor().min(n[1])];
+            let found = restricted_difference(x[0] / n[0], x[1] / n[1], n[1] / n[0], -limit);
+            let expected = brute(x, n, 0.0, 1.0 - limit, |p| [p, p + limit]);
+            prop_assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+        }
+
+        #[test]
+        fn odds_ratios_are_symmetric(
+            n in [1_u32..400, 1_u32..400], share in [0.0..1.0_f64, 0.0..1.0], limit in 0.05..20.0_f64
+        ) {
+            let n = n.map(f64::from);
+            let x = [(share[0] * (n[0] + 1.0)).floor().min(n[0]), (share[1] * (n[1] + 1.0)).floor().min(n[1])];
+            let cell = |i: usize| Cell::counted(x[i], n[i]);
+            let rejected = |i: usize| Cell::counted(n[i] - x[i], n[i]);
+            let p = |a, b, limit| Contrast::OddsRatio { a, b, limit }.p_value();
+            // The odds of rejection are the inverse of those of selection.
+            let one = p(cell(0), cell(1), limit);
+            prop_assert!((one - p(rejected(1), rejected(0), limit)).abs() < 1e-7);
+            let other = p(cell(1), cell(0), 1.0 / limit);
+            prop_assert!((one + other - 1.0).abs() < 1e-7 || (one == 1.0 && other == 1.0));
+        }
+
+        #[test]
         fn more_rows_and_wider_limits_help(
             n in 20_u32..2000, shares in [0.0..1.0_f64, 0.0..1.0], limit in 0.01..0.5_f64
         ) {
@@ -469,6 +584,36 @@ mod tests {
                     .sum();
                 assert!(rejected <= level + 1e-12, "{p_b} {level} {rejected}");
             }
+        }
+    }
+
+    /// The level by simulation, for true odds at the limit.
+    #[test]
+    fn tests_of_odds_keep_their_level() {
+        let (limit, repetitions) = (0.7, 4_000);
+        for (n_a, n_b, p_b) in [(200, 300, 0.4), (60, 400, 0.2), (500, 80, 0.7)] {
+            let odds = limit * p_b / (1.0 - p_b);
+            let p_a = odds / (1.0 + odds);
+            let mut random = crate::Stream::new(9, crate::Purpose::Synthetic, [28, n_a]);
+            let mut rejected = 0;
+            let mut exact = 0;
+            for repetition in 0..repetitions {
+                let mut draw = |n: u64, p: f64| {
+                    let x = (0..n).filter(|_| random.uniform() < p).count();
+                    Cell::counted(x as f64, n as f64)
+                };
+                let (a, b) = (draw(n_a, p_a), draw(n_b, p_b));
+                let contrast = Contrast::OddsRatio { a, b, limit };
+                rejected += usize::from(contrast.p_value() <= 0.05);
+                if repetition < 100 {
+                    exact += usize::from(contrast.exact_p_value() <= 0.05);
+                }
+            }
+            // Four standard errors of the simulation.
+            let share = f64::from(rejected as u32) / f64::from(repetitions);
+            assert!((share - 0.05).abs() < 0.014, "{share}");
+            // Bounds of both rates at once reject far less often.
+            assert!(exact <= 5, "{exact}");
         }
     }
 
@@ -596,6 +741,13 @@ mod tests {
         assert_eq!(r(cell(0.0, 9.0), cell(0.0, 9.0), 0.8), 1.0);
         assert!(r(cell(900.0, 900.0), cell(900.0, 900.0), 0.8) < 1e-6);
         assert_eq!(r(cell(1.0, 9.0), cell(0.0, 9.0), 0.0), 0.0);
+        let o = |a, b, limit| Contrast::OddsRatio { a, b, limit }.p_value();
+        assert_eq!(o(cell(0.0, 0.0), cell(3.0, 9.0), 0.7), 1.0);
+        assert_eq!(o(cell(0.0, 9.0), cell(0.0, 9.0), 0.7), 1.0);
+        assert_eq!(o(cell(9.0, 9.0), cell(9.0, 9.0), 0.7), 1.0);
+        assert!(o(cell(900.0, 900.0), cell(450.0, 900.0), 0.7) < 1e-6);
+        assert!(o(cell(0.0, 900.0), cell(450.0, 900.0), 0.7) > 0.99);
+        assert_eq!(o(cell(1.0, 9.0), cell(0.0, 9.0), 0.0), 0.0);
         let one = Contrast::AtLeast {
             cell: cell(90.0, 100.0),
             limit: 0.8,

@@ -43,6 +43,10 @@ pub struct Attribute {
     /// with their probabilities as weights ([`Dataset::with_people`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+    /// The position of the reference group, if the user named one: the group that others are compared with in
+    /// adverse impact ratios, shortfalls and odds ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<usize>,
 }
 
 impl Attribute {
@@ -53,7 +57,18 @@ impl Attribute {
             groups,
             small: SmallGroups::default(),
             estimated: false,
+            reference: None,
         }
+    }
+
+    /// The groups that are compared with the reference group: all others with enough rows. None without a
+    /// reference group.
+    pub fn compared_with_reference(&self) -> impl Iterator<Item = usize> + use<'_> {
+        let all = 0..self.groups.len();
+        all.filter(|g| {
+            self.reference.is_some_and(|reference| reference != *g)
+                && !self.small.all.contains(&(*g as u32))
+        })
     }
 
     /// Groups that are left out of at least one comparison.

@@ -11,6 +11,8 @@
 //! - [`better_thresholds`]: the same models with thresholds that improve the measures.
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`], [`Cell`] and [`Mean`]: tests of requirements on rates and means.
+//! - [`adverse_impact_ratio`] and its neighbors: how a group compares with a named reference group.
+//! - [`auc`], [`ks`] and [`auc_difference`]: how well scores rank rows.
 //! - [`calibrate`]: calibrated probabilities from scores; [`measure_calibrated`]: their quality.
 //! - [`Target`]: the kind of prediction, and the [`Unit`] of a number.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
@@ -64,6 +66,7 @@ mod engine;
 mod error;
 mod exact;
 mod fair_problem;
+mod impact;
 mod lanes;
 mod measure;
 mod message;
@@ -75,10 +78,12 @@ mod number_tally;
 mod objective;
 mod offset;
 mod people;
+mod paired;
 mod predictor;
 mod probability;
 mod problem;
 mod random;
+mod rank;
 mod region_sums;
 mod small_groups;
 mod special;
@@ -105,10 +110,14 @@ pub use engine::{
 pub use error::Error;
 pub use exact::ExactSum;
 pub use fair_problem::{FairProblem, MOST_DENSE};
+pub use impact::{
+    adverse_impact_ratio, difference_interval, equal_rates, fisher, odds_ratio,
+    odds_ratio_interval, rate_interval, ratio_interval, shortfall,
+};
 pub use lanes::{LANES, Lanes};
 pub use measure::{
-    ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures, NumberMeasures,
-    NumberSums, measure, target_shares,
+    AgainstReference, ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures,
+    NumberMeasures, NumberSums, measure, target_shares,
 };
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
@@ -125,6 +134,7 @@ pub use objective::{
 };
 pub use offset::better_offsets;
 pub use people::{Shared, expected_rows};
+pub use paired::{PairTally, PairedSum, RateIn, ValueCounts};
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{
@@ -133,6 +143,7 @@ pub use problem::{
     TemperatureFacet,
 };
 pub use random::{Purpose, Stream};
+pub use rank::{AucDifference, auc, auc_difference, ks, standardized_mean_difference};
 pub use small_groups::SmallGroups;
 pub use special::{
     binomial_at_least, binomial_at_most, clopper_pearson_lower, clopper_pearson_upper, normal_cdf,

@@ -7,13 +7,14 @@ use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, aside, grouped, say,
 use serde::{Deserialize, Serialize};
 
 use crate::category::{Categories, Labels, natural, plain_number};
-use crate::error::{Error, near_names};
+use crate::error::{Error, near_names, near_words};
 use crate::membership::GroupColumn;
 use crate::read::parse_number;
 use crate::rule::OTHER;
-use crate::setting::{BINS, MERGE, POOL_GROUPS, SENSITIVE, TYPE};
+use crate::setting::{BINS, MERGE, POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, TYPE};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::Table;
+use crate::target::TargetKind;
 
 /// The group of rows whose sensitive value is missing, if such rows form a group.
 pub const MISSING_GROUP: &str = "(missing)";
@@ -125,6 +126,33 @@ impl AttributeRule {
             pooled: false,
             as_codes: columns.iter().all(|c| spec.types.contains_key(c)),
         }
+    }
+
+    /// The rule for these columns of a table with the groups of all its rows, and the group code of each row.
+    /// It is [`UNKNOWN_GROUP`] if the value is missing, unless missing values are a group.
+    pub fn of_table(
+        spec: &Spec,
+        columns: &[String],
+        table: &Table,
+    ) -> Result<(Self, Vec<u32>), Error> {
+        let mut rule = Self::new(spec, columns);
+        let codes = rule.fit_groups(table, &all_rows(table))?;
+        Ok((rule, codes))
+    }
+
+    /// Like [`AttributeRule::of_table`], with the columns, bins and merges of this rule. Groups that were not
+    /// seen when it was fitted are added, unless small groups were pooled.
+    pub fn with_groups_of(&self, table: &Table) -> Result<(Self, Vec<u32>), Error> {
+        if self.pooled {
+            return Ok((self.clone(), self.groups(table)?));
+        }
+        let mut rule = Self {
+            // Numbers have been accepted before.
+            as_codes: true,
+            ..self.clone()
+        };
+        let codes = rule.fit_groups(table, &all_rows(table))?;
+        Ok((rule, codes))
     }
 
     /// The rule with the facts that files do not store.
@@ -259,6 +287,43 @@ impl AttributeRule {
         };
     }
 
+    /// Finds the reference group that a spec names for this attribute. Only decisions between two classes and
+    /// predicted numbers have measures against it.
+    pub(crate) fn fix_reference(
+        &mut self,
+        spec: &Spec,
+        target: Option<&TargetKind>,
+    ) -> Result<(), Error> {
+        let Some(wanted) = spec.references.get(&self.attribute.name) else {
+            return Ok(());
+        };
+        if TargetKind::n_places(target) > 2 {
+            return Err(Error::Usage(say![
+                REFERENCE.of(&self.attribute.name).is(wanted),
+                ": measures against a reference group need a binary target or a number, but the target has \
+                 more than two classes";
+                "remove ", REFERENCE;
+                "choose the classes that count as positive", with(POSITIVE)
+            ]));
+        }
+        let groups = &self.attribute.groups;
+        let exact = groups.iter().position(|group| group == wanted);
+        let same = || {
+            groups
+                .iter()
+                .position(|g| self.plain(g) == self.plain(wanted))
+        };
+        let Some(found) = exact.or_else(same) else {
+            let near = near_words(wanted, groups.iter().map(String::as_str));
+            return Err(Error::Usage(say![
+                REFERENCE.of(&self.attribute.name).is(wanted),
+                format!(": the attribute has no group {wanted:?}; {near}")
+            ]));
+        };
+        self.attribute.reference = Some(found);
+        Ok(())
+    }
+
     /// The groups that occur in `rows`, in order. If several names stand for the same numbers, the first is
     /// used.
     pub(crate) fn group_names(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
@@ -326,6 +391,10 @@ impl AttributeRule {
         }
         Ok(labels.unwrap_or_default())
     }
+}
+
+fn all_rows(table: &Table) -> Vec<u32> {
+    (0..table.n_rows() as u32).collect()
 }
 
 /// The error for an attribute that is not among those of a spec.

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::comparison::Written;
 use crate::date_part;
+use crate::error::near_names;
 use crate::grammar;
 use crate::membership::GroupColumn;
 use crate::read::ReadOptions;
 use crate::setting::{
     BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, NUMERIC,
-    POOL_GROUPS, POSITIVE, SENSITIVE, SENSITIVE_PROBABILITY, SPLIT, TARGET, TYPE, USE_SENSITIVE,
+    POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, SENSITIVE_PROBABILITY, SPLIT, TARGET, TYPE, USE_SENSITIVE,
     WEIGHT,
 };
 use crate::table::ColumnType;
@@ -239,6 +240,9 @@ pub struct Spec {
     pub probabilities: BTreeMap<String, Vec<GroupColumn>>,
     /// Bin edges that turn a numeric sensitive column into groups.
     pub bins: BTreeMap<String, Vec<f64>>,
+    /// The reference groups of sensitive attributes, by the canonical names of the attributes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub references: BTreeMap<String, String>,
     /// The only columns to use as features, if set.
     pub features: Option<Vec<String>>,
     /// Columns to exclude from the features.
@@ -416,6 +420,8 @@ impl Spec {
 
     /// Completes the reading options: types that follow from roles, and columns to skip.
     pub fn read_options(&self, mut options: ReadOptions) -> ReadOptions {
+        // Columns that the caller wants are read, also if they are not features.
+        let wanted = options.keep.clone();
         for column in &self.date_parts {
             let date = options.types.entry(column.clone());
             date.or_insert(ColumnType::Date);
@@ -460,7 +466,8 @@ impl Spec {
                 .types
                 .insert(column.clone(), ColumnType::Categorical);
         }
-        options.skip.extend(self.drop.iter().cloned());
+        let dropped = self.drop.iter().filter(|name| !wanted.contains(*name));
+        options.skip.extend(dropped.cloned());
         if let Some(features) = &self.features {
             let mut only: BTreeSet<String> = features.iter().cloned().collect();
             only.extend(
@@ -468,6 +475,7 @@ impl Spec {
                     .into_iter()
                     .map(|(column, _)| column.to_owned()),
             );
+            only.extend(wanted);
             options.only = Some(only);
             options.keep.extend(features.iter().cloned());
         }
@@ -584,6 +592,17 @@ impl Spec {
                     TYPE,
                     " or ",
                     MERGE
+                ]);
+            }
+        }
+        for (name, group) in &self.references {
+            let mut names = self.sensitive.iter().map(|columns| attribute_name(columns));
+            if !names.any(|known| known == *name) {
+                let names: Vec<String> = self.sensitive.iter().map(|c| attribute_name(c)).collect();
+                let near = near_names(name, names.iter().map(String::as_str));
+                return usage(say![
+                    REFERENCE.of(name).is(group),
+                    format!(": no sensitive attribute {name:?}; {near}")
                 ]);
             }
         }
@@ -906,6 +925,10 @@ mod tests {
         assert!(rejected(|s| s.sensitive.push(vec!["sex".into()])).contains("listed twice"));
         assert!(rejected(|s| s.split = SplitRule::Column("y".into())).contains("split"));
         assert!(rejected(|s| s.balance = Some(vec!["age".into()])).starts_with("balance"));
+        assert_eq!(
+            rejected(|s| drop(s.references.insert("rac".into(), "White".into()))),
+            "reference of \"rac\"=White: no sensitive attribute \"rac\"; available: \"sex\", \"sex:race\""
+        );
         assert!(rejected(|s| drop(s.bins.insert("age".into(), vec![3.0]))).starts_with("bins"));
         assert!(
             rejected(|s| (s.target, s.positive) = (None, Some("1".into())))

@@ -227,6 +227,27 @@ impl TargetKind {
 }
 
 impl TargetRule {
+    /// The rule for the binary target of a spec in a table with known labels, and notes about automatic choices.
+    /// A target that is a number or has more than two classes is an error.
+    pub fn of_table(spec: &Spec, table: &Table) -> Result<(Self, Vec<Diagnostic>), Error> {
+        let Some(target) = &spec.target else {
+            return Err(Error::usage(say!["no target; choose one", with(TARGET)]));
+        };
+        let rows: Vec<u32> = (0..table.n_rows() as u32).collect();
+        let counts = TargetCounts::of(spec, target, table, &rows)?;
+        let mut diagnostics = Vec::new();
+        match TargetPlan::new(spec, target, &counts, &mut diagnostics)? {
+            TargetPlan::Classes(rule) if rule.is_binary() => Ok((rule, diagnostics)),
+            _ => Err(Error::column(
+                target,
+                say![
+                    "the target has more than two values; choose those that count as positive",
+                    with(POSITIVE)
+                ],
+            )),
+        }
+    }
+
     /// Chooses classes or the positive value from the spec and the values of the target with their row counts.
     fn of_values(
         spec: &Spec,

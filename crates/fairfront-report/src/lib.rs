@@ -11,9 +11,11 @@
 //! - [`Pairs`]: a front over three objectives
 //! - [`Profiles`]: how often each solver is nearly the best
 //! - [`ProfilePanels`]: the same for several indicators
+//! - [`Ratios`]: ratios of groups to a reference group, with intervals
 //! - [`Volume`]: the hypervolume of two objectives
 //!
-//! [`PageData::to_html`] writes the interactive report as one self-contained HTML file.
+//! [`PageData::to_html`] writes the interactive report as one self-contained HTML file. [`Document`] is a
+//! printable document, such as an audit, as HTML or Markdown.
 //!
 //! This crate does not read or write files and does not depend on the other fairfront crates. The
 //! same figure gives the same bytes on every machine.
@@ -36,6 +38,7 @@
 
 mod curve;
 mod distribution;
+mod document;
 mod figure;
 mod grid;
 mod html;
@@ -47,6 +50,7 @@ mod pairs;
 mod panel;
 mod profile;
 mod ramp;
+mod ratio;
 mod scale;
 mod scatter;
 mod shares;
@@ -60,12 +64,14 @@ mod volume;
 
 pub use curve::{Curve, Line};
 pub use distribution::{Distribution, Distributions};
+pub use document::{Block, Document, Prose, Span, Table};
 pub use html::{
     LearnedText, ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
 };
 pub use overlay::{Overlay, Series};
 pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};
+pub use ratio::{RatioOfGroup, Ratios};
 pub use scatter::{Scatter, Scatters};
 pub use shares::{Share, SharePanel, Shares};
 pub use side::{Better, Side};

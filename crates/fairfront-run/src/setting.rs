@@ -4,6 +4,10 @@
 use fairfront_core::{Name, settings};
 
 settings! {
+    BASELINE = Name::new("baseline");
+    BASELINE_SELECTED = Name::new("baseline_selected");
+    BASELINE_THRESHOLD = Name::new("baseline_threshold");
+    BASELINE_UNSEEN = Name::new("baseline_unseen");
     BEST = Name::new("best");
     BY = Name::new("by");
     CONFIDENCE = Name::new("confidence");
@@ -16,8 +20,10 @@ settings! {
     MOST = Name::new("most");
     OBJECTIVE = Name::new("objective");
     PENALTY = Name::new("penalty");
+    MEASURE = Name::new("measure");
     MODELS = Name::new("models");
     POLISH = Name::new("polish");
+    PREDICT = Name::command_named("predict");
     PRESET = Name::new("preset");
     REFERENCE = Name::new("reference");
     REQUIRE = Name::new("require");
@@ -26,7 +32,19 @@ settings! {
     SELECT_CONFIDENCE = Name::new("confidence").in_command("select");
     SET = Name::new("set");
     STREAM_FLUSH = Name::new("flush").in_command("stream");
+    TOLERANCE = Name::new("tolerance");
     TRY = Name::new("try");
     VERIFY = Name::command_named("verify");
+    DATE = Name::new("date");
+    FORMAT = Name::new("format");
+    KEY = Name::new("key");
+    MIN_SHARE = Name::new("min_share");
+    RACE = Name::new("race");
+    SCORING = Name::new("scoring");
+    SELECTED = Name::new("selected");
+    SEX = Name::new("sex");
+    SOURCE = Name::new("source");
+    THRESHOLD = Name::new("threshold");
+    DISTRIBUTION_DATE = Name::new("distribution_date");
     WEIGHTS = Name::new("weights");
 }

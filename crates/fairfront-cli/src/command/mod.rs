@@ -1,11 +1,13 @@
 //! The commands, one file each.
 
+mod audit;
 mod compare;
 mod data;
 mod demo;
 mod export;
 mod fit;
 mod inspect;
+mod lda;
 mod pack;
 mod predict;
 mod report;
@@ -44,7 +46,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
         Command::Report(args) => report::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
+        Command::Lda(args) => lda::run(&args)?,
         Command::Export(args) => export::run(&args)?,
+        Command::Audit(args) => audit::run(&args)?,
         Command::Predict(args) => predict::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
