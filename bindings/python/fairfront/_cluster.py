@@ -32,7 +32,13 @@ class ClusterEstimator(FrontEstimator[Any]):
         """An iterator of tables, if X is a distributed table; ``None`` otherwise."""
 
     def fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        sensitive_probability: Any = None,
     ) -> Self:
         """Compute the front on the cluster, and choose the model to use.
 
@@ -47,6 +53,8 @@ class ClusterEstimator(FrontEstimator[Any]):
             The names of the sensitive columns.
         sample_weight : str, default=None
             The name of the column of weights.
+        sensitive_probability : None, default=None
+            Not available on a cluster, which needs known groups.
 
         Returns
         -------
@@ -55,6 +63,10 @@ class ClusterEstimator(FrontEstimator[Any]):
         """
         if self.estimator is not None:
             raise ValueError("estimator: your own estimator cannot run on a cluster; remove estimator")
+        if sensitive_probability is not None:
+            raise ValueError(
+                "sensitive_probability: a cluster needs known groups; pass sensitive_features, or fit without a cluster"
+            )
         n_workers = whole("num_workers", self.num_workers, 1)
         if is_block_file(X):
             self._check_block_file(y, sensitive_features, sample_weight)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from numbers import Number
@@ -416,6 +416,50 @@ def _sensitive_feature(name: str, values: Any) -> Sensitive:
             "with pandas.cut, or convert them to strings if they are codes."
         )
     return Sensitive(name, *_merged(codes, [group(category) for category in found]))
+
+
+def probabilities(given: Any, n_rows: int | None) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """The groups of each attribute with their probabilities: columns of n_rows numbers, or names of columns."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "sensitive_probability: expected a dict from each attribute to the probabilities of its groups, got"
+            f" {type(given).__name__}"
+        )
+    found = []
+    for attribute, groups in given.items():
+        setting = f"sensitive_probability[{attribute!r}]"
+        if not isinstance(attribute, str):
+            raise TypeError(f"sensitive_probability: the attribute {attribute!r} is not a string")
+        if n_rows is None and isinstance(groups, (list, tuple)):
+            groups = {name: name for name in groups}
+        if not (isinstance(groups, Mapping) or (hasattr(groups, "columns") and hasattr(groups, "__getitem__"))):
+            expected = "a dict from groups to columns, or a list of columns" if n_rows is None else (
+                "a dict from groups to arrays, or a DataFrame with a column per group"
+            )
+            raise TypeError(f"{setting}: expected {expected}, got {type(groups).__name__}")
+        names = list(groups) if isinstance(groups, Mapping) else list(groups.columns)
+        of_groups: list[tuple[str, Any]] = []
+        for name in names:
+            values = groups[name]
+            if n_rows is None:
+                if not isinstance(values, str):
+                    raise TypeError(f"{setting}: X is a path, but the column of group {name!r} is not a string")
+                of_groups.append((group(name), values))
+                continue
+            try:
+                numbers = np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(f"{setting}: the probabilities of group {name!r} are not numbers") from None
+            if numbers.shape != (n_rows,):
+                raise ValueError(
+                    f"{setting}: the probabilities of group {name!r} have the shape {numbers.shape}, expected"
+                    f" ({n_rows},); pass one probability per row"
+                )
+            of_groups.append((group(name), numbers))
+        found.append((attribute, of_groups))
+    return found
 
 
 def weights(given: Any, n_rows: int) -> Array | None:

@@ -89,6 +89,7 @@ def assemble(
     sensitive_features: Any,
     sample_weight: Any,
     *,
+    sensitive_probability: Any = None,
     who: str,
     policy: Policy,
     objectives: Sequence[Any],
@@ -105,6 +106,8 @@ def assemble(
     ----------
     X, y, sensitive_features, sample_weight
         The arguments of ``fit``; X may also be columns that are already converted.
+    sensitive_probability : dict, default=None
+        The same: probabilities of the groups of attributes.
     who : str
         The name of the caller, for messages.
     policy : Policy
@@ -152,6 +155,12 @@ def assemble(
             )
         groups_column = (free_name(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
+    estimated = []
+    for attribute, of_groups in _columns.probabilities(sensitive_probability, features.n_rows):
+        if any(attribute == feature.name for feature in groups):
+            raise ValueError(f"sensitive_probability: {attribute!r} is also a sensitive feature; rename one of them")
+        columns = [(g, (free_name(f"P({attribute}={g})", "sensitive", taken), p)) for g, p in of_groups]
+        estimated.append((free_name(attribute, "sensitive", taken), attribute, columns))
     # Batches of a stream may have different types; their target has one name.
     target_name = free_name("y" if is_batch else _target_name(y), "target", taken)
     coded: _labels.Coded | None = None
@@ -173,10 +182,11 @@ def assemble(
         "classes": [] if coded is None or is_binary else coded.names,
         "order": [] if coded is None else coded.order,
         "sensitive": roles,
+        "probabilities": estimated,
         "weight": None if weights is None else (free_name("sample_weight", "weight", taken), weights),
         "objectives": [objective for objective in objectives if isinstance(objective, str)],
     }
-    return Given(parts, features, coded, len(groups))
+    return Given(parts, features, coded, len(groups) + len(estimated))
 
 
 def free_name(name: str, role: str, taken: set[str]) -> str:
@@ -231,6 +241,7 @@ def read(
     policy: Policy,
     n_threads: int,
     *,
+    sensitive_probability: Any = None,
     numeric: bool = False,
     pos_label: Any = None,
     order: Any = None,
@@ -244,9 +255,10 @@ def read(
             raise TypeError("X is a path, but sensitive_features or sample_weight is not; pass column names")
     files, settings = _columns.paths(X), policy.settings()
     ordered = [] if order is None else [_columns.group(label) for label in _labels.labels_of_order(order)]
+    estimated = _columns.probabilities(sensitive_probability, None)
     found = spellings(pos_label)
     for last, positive in enumerate(found, start=1):
-        rest = (ordered, positive, names, sample_weight, settings, n_threads)
+        rest = (ordered, positive, names, estimated, sample_weight, settings, n_threads)
         try:
             dataset = _Inner.read(files, y, numeric, False, *rest)
             if numeric or not dataset.is_number:
@@ -295,6 +307,10 @@ class Dataset:
         The groups of the rows, for one or several attributes, which keep their names.
     sample_weight : array-like of shape (n_samples,), or str, default=None
         The weights of the rows. By default, all rows have the same weight.
+    sensitive_probability : dict, default=None
+        Attributes of which only probabilities are known: for each, a dict from its groups to arrays of probabilities,
+        or a DataFrame with a column per group. If X is a path, a dict from groups to columns, or a list of columns.
+        Every row counts in each group with its probability.
     intersections : sequence of str, default=()
         Additional attributes that combine several others, such as ``"sex:race"``.
     numeric : bool, default=False
@@ -348,6 +364,7 @@ class Dataset:
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        sensitive_probability: Any = None,
         intersections: Sequence[str] = (),
         numeric: bool = False,
         pos_label: Any = None,
@@ -373,7 +390,8 @@ class Dataset:
         )
         check_numeric(numeric, pos_label)
         target = {"numeric": bool(numeric), "pos_label": pos_label}
-        self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, target, policy, n_jobs)
+        sensitive = sensitive_features, sensitive_probability
+        self._inner = self._made(X, y, sensitive, sample_weight, intersections, target, policy, n_jobs)
         if self._inner.classes is not None:
             n_classes = len(self._inner.classes[0])
             raise ValueError(
@@ -390,15 +408,17 @@ class Dataset:
     def _made(
         X: Any,
         y: Any,
-        sensitive_features: Any,
+        sensitive: tuple[Any, Any],
         sample_weight: Any,
         intersections: Sequence[str],
         target: dict[str, Any],
         policy: Policy,
         n_jobs: int | None,
     ) -> _Inner:
+        sensitive_features, sensitive_probability = sensitive
         if _columns.is_path(X):
             names = [*_names(sensitive_features), *intersections]
+            target = {**target, "sensitive_probability": sensitive_probability}
             return read(X, y, names, sample_weight, policy, threads(n_jobs), **target)
         objectives = [f"intersection({name})" for name in intersections]
         given = assemble(
@@ -406,6 +426,7 @@ class Dataset:
             y,
             sensitive_features,
             sample_weight,
+            sensitive_probability=sensitive_probability,
             who="Dataset",
             policy=policy,
             objectives=objectives,

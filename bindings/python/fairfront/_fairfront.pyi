@@ -43,6 +43,7 @@ class Dataset:
         order: Sequence[str],
         positive: str | None,
         sensitive: Sequence[str],
+        probabilities: Sequence[tuple[str, Sequence[tuple[str, str]]]],
         weight: str | None,
         settings: dict[str, Any],
         threads: int,

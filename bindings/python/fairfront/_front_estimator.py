@@ -125,7 +125,13 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         self.progress = progress
 
     def fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        sensitive_probability: Any = None,
     ) -> Self:
         """Compute the front, and choose the model to use.
 
@@ -144,6 +150,11 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
             the front is the one model that minimizes the loss, and ``fit`` warns.
         sample_weight : array-like of shape (n_samples,), or str, default=None
             The weights of the rows. By default, all rows have the same weight.
+        sensitive_probability : dict, default=None
+            Attributes of which only probabilities are known: for each, a dict from its groups to arrays of
+            probabilities, or a DataFrame with a column per group. If X is a path, a dict from groups to columns, or a
+            list of columns. Every row counts in each group with its probability, and nothing about these groups can be
+            certified. Only classifiers accept it.
 
         Returns
         -------
@@ -164,14 +175,21 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         looks: Looks | None = None
         said: list[tuple[bool, str]] = []
         if is_block_file(X):
-            self._check_block_file(y, sensitive_features, sample_weight)
+            self._check_block_file(y, sensitive_features, sample_weight, sensitive_probability)
             dataset = open_block_file(X, n_jobs=self.n_jobs)
         elif self._has_estimator():
+            if sensitive_probability is not None:
+                raise ValueError(
+                    "sensitive_probability: your own estimator needs known groups; pass sensitive_features, or remove"
+                    " estimator"
+                )
             dataset, looks, said = self._bring(X, y, sensitive_features, sample_weight, policy, asked, n_threads)
         elif _columns.is_path(X):
-            dataset = read(X, y, sensitive_features, sample_weight, policy, n_threads, **self._target())
+            known = {**self._target(), "sensitive_probability": sensitive_probability}
+            dataset = read(X, y, sensitive_features, sample_weight, policy, n_threads, **known)
         else:
-            given = self._assemble(X, y, sensitive_features, sample_weight, policy)
+            known = {"sensitive_probability": sensitive_probability}
+            given = self._assemble(X, y, sensitive_features, sample_weight, policy, **known)
             looks = given.looks()
             dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
         self._fit_dataset(dataset, asked, looks, said)
@@ -229,9 +247,12 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
                 f" {self._OTHER}"
             )
 
-    def _check_block_file(self, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _check_block_file(
+        self, y: Any, sensitive_features: Any, sample_weight: Any, sensitive_probability: Any = None
+    ) -> None:
         """Reject arguments and parameters about columns and rows, which a block file has already."""
         given = {"y": y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        given["sensitive_probability"] = sensitive_probability
         found = [name for name, value in given.items() if value is not None]
         # Classes for clusters pass most parameters on to this class.
         own = [inspect.signature(vars(kind)["__init__"]) for kind in type(self).__mro__ if "__init__" in vars(kind)]

@@ -47,7 +47,13 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
         self.model_id = model_id
 
     def fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        sensitive_probability: Any = None,
     ) -> Self:
         """Compute the front of the given rows, and choose a model from it.
 
@@ -62,6 +68,10 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
             The groups of the rows, for one or several attributes, which keep their names.
         sample_weight : array-like of shape (n_samples,), or str, default=None
             The weights of the rows. By default, all rows have the same weight.
+        sensitive_probability : dict, default=None
+            Attributes of which only probabilities are known: for each, a dict from its groups to arrays of
+            probabilities, or a DataFrame with a column per group. If X is a path, a dict from groups to columns, or a
+            list of columns. Only classifiers accept it.
 
         Returns
         -------
@@ -83,7 +93,13 @@ class FrontModel(Scores, BaseEstimator):  # type: ignore[misc]
         # This estimator's rule chooses the model, so the rule of the front must not fail.
         front.set_params(require=None, best=None)
         try:
-            front.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+            front.fit(
+                X,
+                y,
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                sensitive_probability=sensitive_probability,
+            )
         except BaseException:
             # The front found before the interruption is usable.
             if front.__sklearn_is_fitted__():

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use fairfront_core::{Attribute, Workers};
 use fairfront_data::{
-    Column, ColumnType, Diagnostic, Encoded, Error as DataError, Input, Known, MinGroup,
-    MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec, SplitRule, Table,
-    TargetRule, attribute_name, data_folder, grammar, identifier_warnings, named_counts,
+    Column, ColumnType, Diagnostic, Encoded, Error as DataError, GroupColumn, Input, Known,
+    MinGroup, MissingPolicy, MissingSensitive, Part, Prepared, ReadOptions, Source, Spec,
+    SplitRule, Table, TargetRule, attribute_name, data_folder, grammar, identifier_warnings,
+    named_counts,
 };
 use fairfront_run::ObjectiveCall;
 use pyo3::exceptions::PyValueError;
@@ -177,6 +178,9 @@ pub(crate) struct Parts<'py> {
     order: Vec<String>,
     /// Columns with their names in objectives.
     sensitive: Vec<(Given<'py>, String)>,
+    /// Attributes of which only probabilities are known: a free name, the name in objectives, and the groups with
+    /// their probabilities.
+    probabilities: Vec<(String, String, Vec<(String, Given<'py>)>)>,
     weight: Option<Given<'py>>,
     /// Their attributes may be intersections of sensitive columns.
     objectives: Vec<String>,
@@ -214,6 +218,20 @@ impl Parts<'_> {
             let categorical = ColumnType::Categorical;
             spec.types.insert(column.name.clone(), categorical);
             columns.push(column);
+            names.push(name);
+        }
+        for (free, name, groups) in self.probabilities {
+            let mut of_groups = Vec::with_capacity(groups.len());
+            for (group, given) in groups {
+                let column = given.column(py)?;
+                of_groups.push(GroupColumn {
+                    group,
+                    column: column.name.clone(),
+                });
+                columns.push(column);
+            }
+            spec.add_probabilities(&free, of_groups)
+                .map_err(Failure::from)?;
             names.push(name);
         }
         add_intersections(&mut spec, &mut names, &self.objectives);
@@ -293,6 +311,7 @@ impl PyDataset {
         order: Vec<String>,
         positive: Option<String>,
         sensitive: Vec<String>,
+        probabilities: Vec<(String, Vec<(String, String)>)>,
         weight: Option<String>,
         settings: Settings,
         threads: usize,
@@ -307,6 +326,12 @@ impl PyDataset {
         for text in sensitive {
             let columns = grammar::attribute(&text).map_err(Failure::from)?;
             spec.sensitive.push(columns);
+        }
+        for (name, groups) in probabilities {
+            let of_group = |(group, column)| GroupColumn { group, column };
+            let groups = groups.into_iter().map(of_group).collect();
+            spec.add_probabilities(&name, groups)
+                .map_err(Failure::from)?;
         }
         work::outside(py, threads, || {
             match Prepared::from_files(&files, &spec, ReadOptions::default()) {

@@ -20,6 +20,7 @@ impl Wording for Keywords {
             (name @ ("force" | "numeric" | "polish"), [], None) => format!("{name}=True"),
             (name, [], None) => name.to_owned(),
             (name, [], Some(value)) => format!("{name}={value}"),
+            (name @ "sensitive_probability", [key], None) => format!("{name}[{}]", literal(key)),
             ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
             ("settings", [key], Some(value)) => {
                 format!("settings={{{}: {value}}}", literal(&underscored(key)))
@@ -50,10 +51,31 @@ fn parameter(name: Name) -> Option<&'static str> {
         "split" => "validation_fraction",
         "target" => "y",
         "weight" => "sample_weight",
-        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
-        | "min_group" | "min_share" | "missing" | "missing_sensitive" | "numeric"
-        | "order" | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset"
-        | "require" | "reference" | "reservoir" | "solver" | "weights" | "window") => same,
+        same @ ("best"
+        | "confidence"
+        | "exact"
+        | "family"
+        | "force"
+        | "front_in"
+        | "hidden"
+        | "min_group"
+        | "min_share"
+        | "missing"
+        | "missing_sensitive"
+        | "numeric"
+        | "order"
+        | "penalty"
+        | "polish"
+        | "pool_groups"
+        | "pool_rare"
+        | "preset"
+        | "require"
+        | "reference"
+        | "reservoir"
+        | "sensitive_probability"
+        | "solver"
+        | "weights"
+        | "window") => same,
         _ => return None,
     })
 }

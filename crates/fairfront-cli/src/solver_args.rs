@@ -164,7 +164,7 @@ impl SolverArgs {
             ))
             .into());
         }
-        let sensitive = spec.sensitive.iter().flatten().cloned();
+        let sensitive = spec.sensitive_columns().cloned();
         Ok(FamilyRequest {
             family,
             brought: Brought {
@@ -176,7 +176,7 @@ impl SolverArgs {
                 true => sensitive.collect(),
                 false => Vec::new(),
             },
-            by_group: spec.use_sensitive && family.learns(),
+            by_group: spec.use_sensitive && family.learns() && spec.probabilities.is_empty(),
             ..FamilyRequest::default()
         })
     }

@@ -63,6 +63,15 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     sensitive: Vec<String>,
+    /// Sensitive attribute of which only probabilities are known, one column per group; results are weighted by
+    /// them: race=White:p_white,Black:p_black
+    #[arg(
+        long,
+        value_name = "ATTRIBUTE=GROUP:COLUMN,…",
+        help_heading = "Columns"
+    )]
+    #[serde(deserialize_with = "one_or_many")]
+    sensitive_probability: Vec<String>,
     /// Divide a numeric sensitive column into groups, e.g. age=25,45
     #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
@@ -509,6 +518,7 @@ impl TableArgs {
                 false => list(self.order, other.order),
             },
             sensitive: list(self.sensitive, other.sensitive),
+            sensitive_probability: list(self.sensitive_probability, other.sensitive_probability),
             bins: list(self.bins, other.bins),
             reference: list(self.reference, other.reference),
             min_group: self.min_group.or(other.min_group),
@@ -565,6 +575,16 @@ impl TableArgs {
         if !self.sensitive.is_empty() {
             let attributes = self.sensitive.iter().map(|text| grammar::attribute(text));
             spec.sensitive = attributes.collect::<Result<_, _>>()?;
+        }
+        if !self.sensitive_probability.is_empty() {
+            let before = std::mem::take(&mut spec.probabilities);
+            spec.sensitive
+                .retain(|columns| !columns.iter().any(|name| before.contains_key(name)));
+        }
+        for text in &self.sensitive_probability {
+            let flag = "--sensitive-probability";
+            let (name, groups) = of_flag(flag, grammar::probabilities(text))?;
+            spec.add_probabilities(&name, groups)?;
         }
         for text in &self.bins {
             let (column, edges) = of_flag("--bins", grammar::bins(text))?;
@@ -646,21 +666,20 @@ impl TableArgs {
     /// of a known data set.
     fn settle_features(&self, spec: &mut Spec) -> Result<(), Error> {
         let features = names("--feature", &self.feature)?;
-        let mut given: Vec<&String> = spec.sensitive.iter().flatten().collect();
+        let mut given: Vec<&String> = spec.sensitive_columns().collect();
         given.extend(spec.target.iter().chain(&spec.weight).chain(&features));
         given.extend(&spec.marks);
         let is_free = |column: &String| !given.contains(&column);
         spec.drop = spec.drop.iter().filter(|c| is_free(c)).cloned().collect();
         spec.drop.extend(names("--drop", &self.drop)?);
+        let roles: Vec<String> = spec
+            .sensitive_columns()
+            .filter(|_| !spec.use_sensitive)
+            .chain(spec.target.iter().chain(&spec.weight).chain(&spec.marks))
+            .cloned()
+            .collect();
         if let Some(known) = &mut spec.features {
-            let roles: Vec<&String> = spec
-                .sensitive
-                .iter()
-                .flatten()
-                .filter(|_| !spec.use_sensitive)
-                .chain(spec.target.iter().chain(&spec.weight).chain(&spec.marks))
-                .collect();
-            known.retain(|column| !roles.contains(&column) && !spec.drop.contains(column));
+            known.retain(|column| !roles.contains(column) && !spec.drop.contains(column));
         }
         if !features.is_empty() {
             spec.features = Some(features);

@@ -150,7 +150,9 @@ pub fn redraw<T: Send>(
     each: impl Fn(&Redrawn) -> T + Sync,
 ) -> Vec<T> {
     let is_narrow = decisions.classes.is_none() || decisions.n_bits <= MOST_CLASS_BITS;
-    if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA && is_narrow {
+    // Strata with copies of the same person are not independent.
+    let is_plain = is_narrow && decisions.copies.is_none();
+    if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA && is_plain {
         return Normal::of_decisions(decisions).redraw(seed, key, replicates, each);
     }
     let n_blocks = replicates.len().div_ceil(BLOCK);
@@ -178,12 +180,29 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
         .map(|replicate| Stream::new(seed, Purpose::Bootstrap, [key, replicate]))
         .collect();
     let mut weights = vec![[0.0; BLOCK]; FLUSH];
+    // All copies of a person have the weight of the person.
+    let of_people = decisions
+        .copies
+        .as_ref()
+        .map(|copies| (copies, draw_people(copies.n_people(), &mut streams)));
     for (stratum, range) in decisions.ranges() {
         let mut total = [0.0; BLOCK];
         let mut changes: Vec<Block<f64>> = vec![[0.0; BLOCK]; n_bits];
         for start in range.clone().step_by(FLUSH) {
             let end = range.end.min(start + FLUSH);
-            draw(&decisions.weights[start..end], &mut streams, &mut weights);
+            let own = &decisions.weights[start..end];
+            match &of_people {
+                None => draw(own, &mut streams, &mut weights),
+                Some((copies, drawn)) => {
+                    let people = &copies.of_row()[start..end];
+                    for ((weights, own), person) in weights.iter_mut().zip(own).zip(people) {
+                        let drawn = &drawn[*person as usize];
+                        for (weight, drawn) in weights.iter_mut().zip(drawn) {
+                            *weight = f32::from(*drawn) * *own as f32;
+                        }
+                    }
+                }
+            }
             for weights in &weights[..end - start] {
                 for (total, weight) in total.iter_mut().zip(weights) {
                     *total += f64::from(*weight);
@@ -235,6 +254,22 @@ fn draw(own: &[f64], streams: &mut [Stream], weights: &mut [Block<f32>]) {
     for (weights, own) in weights.iter_mut().zip(own) {
         weights.iter_mut().for_each(|weight| *weight *= *own as f32);
     }
+}
+
+/// Draws a weight for each person in each replicate.
+fn draw_people(n: usize, streams: &mut [Stream]) -> Vec<Block<u8>> {
+    let mut drawn = vec![[0; BLOCK]; n];
+    for (replicate, stream) in streams.iter_mut().enumerate() {
+        for pair in drawn.chunks_mut(2) {
+            let bits = stream.bits();
+            // At most 12.
+            pair[0][replicate] = poisson(bits as u32) as u8;
+            if let Some(second) = pair.get_mut(1) {
+                second[replicate] = poisson((bits >> 32) as u32) as u8;
+            }
+        }
+    }
+    drawn
 }
 
 /// Merges adjacent rows with the same decisions of all models and adds up their weights; returns
@@ -343,7 +378,10 @@ impl Decided {
     pub fn as_moments(n_rows: u64, schema: &Schema, n_models: usize) -> bool {
         let is_narrow = schema.target.classes().is_none()
             || n_models * bits_per_model(schema) <= MOST_CLASS_BITS;
-        n_rows > MOST_REDRAWN as u64 && n_strata(schema) <= MOST_STRATA && is_narrow
+        n_rows > MOST_REDRAWN as u64
+            && n_strata(schema) <= MOST_STRATA
+            && is_narrow
+            && !schema.has_estimated()
     }
 
     /// Number of bits that a row takes with this many models.
@@ -587,6 +625,7 @@ mod tests {
                 },
             ],
             n_regions: 3,
+            copies: None,
         }
     }
 

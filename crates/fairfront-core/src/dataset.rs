@@ -39,6 +39,10 @@ pub struct Attribute {
     /// Groups that are too small to be compared.
     #[serde(default, skip_serializing_if = "SmallGroups::is_empty")]
     pub small: SmallGroups,
+    /// Whether only probabilities of the groups are known. A person is then several rows, one per group,
+    /// with their probabilities as weights ([`Dataset::with_people`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// The position of the reference group, if the user named one: the group that others are compared with in
     /// adverse impact ratios, shortfalls and odds ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +56,7 @@ impl Attribute {
             name: name.into(),
             groups,
             small: SmallGroups::default(),
+            estimated: false,
             reference: None,
         }
     }
@@ -128,6 +133,11 @@ impl Schema {
         let numbers = (self.numeric.len() + 2) * size_of::<f64>();
         let codes = (self.categorical.len() + self.attributes.len()) * size_of::<u32>();
         (numbers + codes) as u64
+    }
+
+    /// Whether the groups of an attribute are only estimated.
+    pub fn has_estimated(&self) -> bool {
+        self.attributes.iter().any(|attribute| attribute.estimated)
     }
 
     /// Number of features, including one-hot categories, without the intercept.
@@ -470,6 +480,10 @@ pub trait RowSource: Engine {
     fn is_in_memory(&self) -> bool {
         false
     }
+    /// The person of each row, if a person may be several rows ([`Dataset::with_people`]).
+    fn people(&self) -> Option<&Arc<[u32]>> {
+        None
+    }
     /// Announces that these blocks will be requested soon, so that a file can be read ahead.
     fn prefetch(&self, _blocks: Range<usize>) {}
     /// Number of rows of each stratum in each block.
@@ -512,6 +526,7 @@ pub trait RowSource: Engine {
 pub struct Dataset {
     schema: Arc<Schema>,
     source: Arc<dyn RowSource>,
+    people: Option<Arc<[u32]>>,
 }
 
 impl fmt::Debug for Dataset {
@@ -547,6 +562,7 @@ impl Dataset {
         Ok(Self::in_memory(Loaded {
             schema: Arc::new(schema),
             blocks: blocks.into_iter().map(|b| Arc::new(b.owned())).collect(),
+            people: None,
         }))
     }
 
@@ -559,6 +575,7 @@ impl Dataset {
         };
         Self {
             schema: Arc::clone(&memory.rows.schema),
+            people: memory.rows.people.clone(),
             source: Arc::new(memory),
         }
     }
@@ -567,7 +584,40 @@ impl Dataset {
     pub fn over(source: Arc<dyn RowSource>) -> Self {
         Self {
             schema: Arc::new(source.schema().clone()),
+            people: source.people().cloned(),
             source,
+        }
+    }
+
+    /// The same rows, of which some are copies of the same person: `people` has the number of each row's
+    /// person, from 0, without gaps and in increasing order. Copies have the same features and labels, and their
+    /// weights sum to the weight of the person. Without copies, the numbers are not kept.
+    pub fn with_people(self, people: Vec<u32>) -> Result<Self, Error> {
+        if people.len() != self.n_rows() {
+            return Err(Error::Shape {
+                what: "people of rows",
+                expected: self.n_rows(),
+                found: people.len(),
+            });
+        }
+        let has_copies = people.windows(2).any(|pair| pair[0] == pair[1]);
+        Ok(Self {
+            people: has_copies.then(|| people.into()),
+            ..self
+        })
+    }
+
+    /// The same rows with the people of other rows.
+    pub(crate) fn with_people_of(mut self, other: &Self) -> Self {
+        self.people.clone_from(&other.people);
+        self
+    }
+
+    /// Number of people: the number of rows, unless a person may be several rows.
+    pub fn n_people(&self) -> usize {
+        match &self.people {
+            Some(people) => people.last().map_or(0, |last| *last as usize + 1),
+            None => self.n_rows(),
         }
     }
 
@@ -599,14 +649,17 @@ impl Dataset {
         Ok(Loaded {
             schema: Arc::clone(&self.schema),
             blocks: self.blocks().collect::<Result<_, _>>()?,
+            people: self.people.clone(),
         })
     }
 
     /// The rows of the first blocks in memory. Rows are in random order, so they are a fair sample.
     pub fn loaded_head(&self, n_blocks: usize) -> Result<Loaded, Error> {
+        let n = self.n_rows().min(n_blocks * BLOCK_ROWS);
         Ok(Loaded {
             schema: Arc::clone(&self.schema),
             blocks: self.blocks().take(n_blocks).collect::<Result<_, _>>()?,
+            people: self.people.as_ref().map(|people| people[..n].into()),
         })
     }
 
@@ -635,6 +688,7 @@ impl Dataset {
 pub struct Loaded {
     schema: Arc<Schema>,
     blocks: Vec<Arc<RowBlock>>,
+    people: Option<Arc<[u32]>>,
 }
 
 impl Loaded {
@@ -654,7 +708,16 @@ impl Loaded {
         Self {
             schema: Arc::clone(&self.schema),
             blocks: self.blocks.iter().take(n_blocks).cloned().collect(),
+            people: self.people.as_ref().map(|people| {
+                let n = people.len().min(n_blocks * BLOCK_ROWS);
+                people[..n].into()
+            }),
         }
+    }
+
+    /// The person of each row, if a person may be several rows.
+    pub fn people(&self) -> Option<&[u32]> {
+        self.people.as_deref()
     }
 
     /// The blocks in order.
@@ -684,6 +747,10 @@ impl Engine for Dataset {
 impl RowSource for Dataset {
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
         self.source.block(index)
+    }
+
+    fn people(&self) -> Option<&Arc<[u32]>> {
+        self.people.as_ref()
     }
 
     fn is_in_memory(&self) -> bool {

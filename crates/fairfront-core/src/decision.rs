@@ -1,6 +1,7 @@
 //! Decisions of many models on the same rows, and their counts in each cell of rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use crate::class_tally::{ClassBits, ClassTallies, label_place};
 use crate::contrast::Cell;
 use crate::lanes::{LANES, Lanes, ZERO, vectorized};
 use crate::number_tally::{Mean, NumberTallies, Quantity};
+use crate::people::{Copies, Shared};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, Points, RowSource, Schema};
 
@@ -105,6 +107,8 @@ pub struct Decisions {
     pub(crate) weights: Vec<f64>,
     pub(crate) strata: Vec<Stratum>,
     pub(crate) n_regions: usize,
+    /// Which rows are copies of the same person; `None` if every row is a person.
+    pub(crate) copies: Option<Copies>,
 }
 
 /// Rows with the same label and the same groups, next to each other.
@@ -124,6 +128,7 @@ struct Facts {
     /// The place of a row's label, and its group of each attribute.
     keys: Vec<(usize, Vec<u32>)>,
     weights: Vec<f64>,
+    people: Option<Arc<[u32]>>,
 }
 
 impl Facts {
@@ -144,6 +149,7 @@ impl Facts {
             schema,
             keys,
             weights,
+            people: rows.people().cloned(),
         })
     }
 }
@@ -155,6 +161,7 @@ impl PartialEq for Facts {
             && self.schema.target.classes() == other.schema.target.classes()
             && self.keys == other.keys
             && self.weights == other.weights
+            && self.people == other.people
     }
 }
 
@@ -213,6 +220,7 @@ impl Decisions {
             schema,
             keys,
             weights,
+            people,
         } = facts;
         let classes = ClassBits::of(schema, words.len() * LANES);
         // Class by class, because neighboring models mostly make the same decision.
@@ -263,6 +271,9 @@ impl Decisions {
             weights: order.iter().map(|row| weights[*row]).collect(),
             strata,
             n_regions: n_regions(schema),
+            copies: people
+                .as_ref()
+                .map(|people| Copies::new(schema, people, &order)),
         }
     }
 
@@ -270,7 +281,8 @@ impl Decisions {
     /// other. A row may be taken more than once.
     ///
     /// # Panics
-    /// If a row is past the last one, or if the sources differ in their models or regions.
+    /// If a row is past the last one, if the sources differ in their models or regions, or if a person is
+    /// several rows.
     pub fn gathered(sources: &[&Self], rows: &[usize]) -> Self {
         let first = sources[0];
         assert!(
@@ -279,6 +291,10 @@ impl Decisions {
                 .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions)
                 && sources.iter().all(|s| s.classes == first.classes),
             "the sources must have the same models, classes and regions"
+        );
+        assert!(
+            sources.iter().all(|s| s.copies.is_none()),
+            "every row must be a person"
         );
         // The rows with their sources, by label and regions.
         let mut strata: BTreeMap<_, Vec<(usize, usize)>> = BTreeMap::new();
@@ -302,6 +318,7 @@ impl Decisions {
             weights: Vec::with_capacity(rows.len()),
             strata: Vec::with_capacity(strata.len()),
             n_regions: first.n_regions,
+            copies: None,
         };
         for ((label, regions), mut members) in strata {
             let pattern = |&(source, at): &(usize, usize)| {
@@ -351,6 +368,9 @@ impl Decisions {
 
     /// Counts the rows that each model selects in each region, by label.
     pub fn tallies(&self) -> Tallies {
+        if let Some(copies) = &self.copies {
+            return copies.tallies(self);
+        }
         let n_words = self.n_words();
         let mut tallies = Tallies::new(self.n_models, self.n_regions, self.classes);
         for (stratum, range) in self.ranges() {
@@ -474,6 +494,9 @@ pub struct Tallies {
     /// Sums of decisions between classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<ClassTallies>,
+    /// Sums over people in two regions at once, if groups are only estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Box<Shared>>,
 }
 
 impl Tallies {
@@ -542,6 +565,12 @@ impl Tallies {
     pub fn mean(&self, model: usize, of: Quantity, region: usize) -> Mean {
         let numbers = self.numbers.as_ref();
         numbers.map_or_else(Mean::none, |numbers| numbers.mean(model, of, region))
+    }
+
+    /// The covariance of a model's rates in two regions: 0 unless people count in both.
+    pub fn covariance(&self, model: usize, rate: Rate, a: usize, b: usize) -> f64 {
+        let shared = self.shared.as_ref();
+        shared.map_or(0.0, |shared| shared.covariance(self, model, rate, a, b))
     }
 
     /// The cell of a model's rate in a region.

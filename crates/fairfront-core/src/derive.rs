@@ -111,6 +111,10 @@ impl<F: Fn(&RowBlock) -> Result<RowBlock, Error> + Send + Sync> RowSource for Ma
         Ok(Arc::new((self.map)(&*self.rows.block(index)?)?))
     }
 
+    fn people(&self) -> Option<&Arc<[u32]>> {
+        self.rows.people()
+    }
+
     fn prefetch(&self, blocks: Range<usize>) {
         self.rows.prefetch(blocks);
     }
@@ -131,7 +135,8 @@ impl Dataset {
         if self.is_in_memory() {
             let blocks = (0..self.n_blocks()).into_par_iter();
             let blocks = blocks.map(|index| map(&*self.block(index)?));
-            return Self::new(schema, blocks.collect::<Result<_, _>>()?);
+            let rows = Self::new(schema, blocks.collect::<Result<_, _>>()?)?;
+            return Ok(rows.with_people_of(self));
         }
         Ok(Self::over(Arc::new(Mapped {
             schema,
@@ -177,7 +182,8 @@ impl Dataset {
             block(&rows, &values[first..first + rows.n_rows() * per_row])
         };
         let blocks = (0..self.n_blocks()).into_par_iter().map(of_block);
-        Self::new(schema.clone(), blocks.collect::<Result<_, _>>()?)
+        let rows = Self::new(schema.clone(), blocks.collect::<Result<_, _>>()?)?;
+        Ok(rows.with_people_of(self))
     }
 }
 

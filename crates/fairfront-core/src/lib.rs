@@ -78,6 +78,7 @@ mod number_tally;
 mod objective;
 mod offset;
 mod paired;
+mod people;
 mod predictor;
 mod probability;
 mod problem;
@@ -133,6 +134,7 @@ pub use objective::{
 };
 pub use offset::better_offsets;
 pub use paired::{PairTally, PairedSum, RateIn, ValueCounts};
+pub use people::{Shared, expected_rows};
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{

@@ -330,6 +330,19 @@ impl Encoding {
                 )));
             }
         }
+        for rule in &self.attributes {
+            let (n, columns) = (rule.attribute.groups.len(), rule.probabilities.len());
+            let sound = match rule.is_estimated() {
+                true => columns == n && rule.columns.is_empty(),
+                false => columns == 0,
+            };
+            if !sound {
+                return Err(Error::BadEncoding(format!(
+                    "{:?} has {n} groups and {columns} columns of probabilities",
+                    rule.attribute.name
+                )));
+            }
+        }
         let numeric = self.numeric.iter().map(|rule| &rule.column);
         let categorical = self.categorical.iter().map(|rule| &rule.column);
         if let Some(column) = repeated(numeric.chain(categorical)) {
@@ -398,22 +411,28 @@ impl Encoded {
         }
         let (encoding, mut diagnostics) = Encoding::fit(prepared)?;
         let table = prepared.bytes();
-        let rows = prepared.n_rows() as u64 * encoding.schema().row_bytes();
+        let n_encoded = prepared.n_encoded();
+        let rows = n_encoded as u64 * encoding.schema().row_bytes();
         // Gather labels, groups and weights before they are cut into blocks.
-        let facts = prepared.n_rows() * size_of::<f64>() * (3 + prepared.groups.len());
+        let facts = n_encoded * size_of::<f64>() * (3 + prepared.groups.len());
         prepared.memory.check(
             table,
             rows + facts as u64,
             &prepared.table.name,
             &format!(
                 "{} of {}",
-                counted(prepared.n_rows(), "encoded row"),
+                counted(n_encoded, "encoded row"),
                 counted(encoding.schema().n_features(), "feature")
             ),
             fewer,
         )?;
         let mut encode = |part: Part| -> Result<Dataset, Error> {
             let positions = prepared.split.part(part);
+            if prepared.has_estimated() {
+                let (dataset, unseen) = prepared.encode_copies(&encoding, positions)?;
+                diagnostics.extend(unseen.iter().map(|unseen| unseen.warning(part)));
+                return Ok(dataset);
+            }
             let pick = |position: &u32| *position as usize;
             let rows: Vec<u32> = positions
                 .par_iter()

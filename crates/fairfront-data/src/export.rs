@@ -76,6 +76,9 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
 /// and 1), the group of each attribute, `label` (1 for the positive value, otherwise 0; the number or the class
 /// itself if the target is not binary), `weight` and `split`. `encoded` must come from `prepared`.
 pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) -> Result<(), Error> {
+    prepared
+        .spec
+        .needs_known_groups("an export of encoded rows")?;
     let schema = encoded.part(Part::Train).schema();
     let features = schema.feature_names();
     let attributes = schema.attributes.iter().map(|a| a.name.as_str());

@@ -12,6 +12,7 @@
 //! | call | `synthetic:3(rows=5000, rotation=1.2)` |
 
 use crate::Error;
+use crate::membership::GroupColumn;
 
 const SPECIAL: &[char] = &[',', '=', ':', '(', ')', '<', '>', '"'];
 
@@ -259,6 +260,35 @@ pub fn merge(text: &str) -> Result<(String, String, Vec<String>), Error> {
     let old = scanner.names()?;
     scanner.finish()?;
     Ok((column, new, old))
+}
+
+/// Reads `ATTRIBUTE=GROUP:COLUMN,GROUP:COLUMN,…`, or `ATTRIBUTE=COLUMN,COLUMN,…` with groups that are named like their
+/// columns: `race=White:p_white,Black:p_black`.
+///
+/// ```
+/// let (name, groups) = fairfront_data::grammar::probabilities("race=White:p_white,p_black").unwrap();
+/// assert_eq!(name, "race");
+/// assert_eq!((groups[0].group.as_str(), groups[0].column.as_str()), ("White", "p_white"));
+/// assert_eq!((groups[1].group.as_str(), groups[1].column.as_str()), ("p_black", "p_black"));
+/// ```
+pub fn probabilities(text: &str) -> Result<(String, Vec<GroupColumn>), Error> {
+    let mut scanner = Scanner::new(text);
+    let name = scanner.name()?;
+    scanner.expect('=')?;
+    let mut groups = Vec::new();
+    loop {
+        let group = scanner.name()?;
+        let column = match scanner.take(':') {
+            true => scanner.name()?,
+            false => group.clone(),
+        };
+        groups.push(GroupColumn { group, column });
+        if !scanner.take(',') {
+            break;
+        }
+    }
+    scanner.finish()?;
+    Ok((name, groups))
 }
 
 /// A name with settings, `name(setting=value, …)`.

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, aside, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
-use crate::category::{Categories, Labels, plain_number};
+use crate::category::{Categories, Labels, natural, plain_number};
 use crate::error::{Error, near_names, near_words};
+use crate::membership::GroupColumn;
 use crate::read::parse_number;
 use crate::rule::OTHER;
 use crate::setting::{BINS, MERGE, POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, TYPE};
@@ -54,6 +55,10 @@ pub struct AttributeRule {
     pub attribute: Attribute,
     /// One column, or several for an intersection.
     pub columns: Vec<AttributeColumn>,
+    /// The columns with the probabilities of the groups, in their order, if groups are only estimated; `columns`
+    /// is then empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probabilities: Vec<String>,
     /// The treatment of rows with a missing value.
     pub missing: MissingSensitive,
     /// The number of training rows that a group needs to be compared; see [`MinGroup`](crate::MinGroup).
@@ -71,7 +76,36 @@ impl AttributeRule {
     /// The rules of all attributes of a spec.
     pub(crate) fn all(spec: &Spec) -> Vec<Self> {
         let attributes = spec.sensitive.iter();
-        attributes.map(|columns| Self::new(spec, columns)).collect()
+        attributes
+            .map(|columns| match columns.as_slice() {
+                [name] if spec.probabilities.contains_key(name) => Self::estimated(spec, name),
+                columns => Self::new(spec, columns),
+            })
+            .collect()
+    }
+
+    /// The rule of an attribute whose groups are only estimated.
+    fn estimated(spec: &Spec, name: &str) -> Self {
+        let mut groups: Vec<&GroupColumn> = spec.probabilities[name].iter().collect();
+        groups.sort_unstable_by(|a, b| natural(&a.group, &b.group));
+        let names = groups.iter().map(|of| of.group.clone()).collect();
+        Self {
+            attribute: Attribute {
+                estimated: true,
+                ..Attribute::new(name, names)
+            },
+            columns: Vec::new(),
+            probabilities: groups.iter().map(|of| of.column.clone()).collect(),
+            missing: MissingSensitive::LossOnly,
+            min_group: spec.min_group.0,
+            pooled: false,
+            as_codes: false,
+        }
+    }
+
+    /// Whether only probabilities of the groups are known.
+    pub fn is_estimated(&self) -> bool {
+        self.attribute.estimated
     }
 
     /// The rule of an attribute, without groups; [`AttributeRule::fit_groups`] finds them.
@@ -86,6 +120,7 @@ impl AttributeRule {
                     merge: spec.merges.get(column).cloned(),
                 })
                 .collect(),
+            probabilities: Vec::new(),
             missing: spec.missing_sensitive,
             min_group: spec.min_group.0,
             pooled: false,
@@ -130,6 +165,10 @@ impl AttributeRule {
     /// Finds the groups that occur in `rows`, and returns the group code of each of these rows.
     pub(crate) fn fit_groups(&mut self, table: &Table, rows: &[u32]) -> Result<Vec<u32>, Error> {
         let name = &self.attribute.name;
+        if self.is_estimated() {
+            // Rows count in several groups; see `membership.rs`.
+            return Ok(vec![UNKNOWN_GROUP; rows.len()]);
+        }
         for part in &self.columns {
             let column = table.require(&part.column, SENSITIVE)?;
             if column.n_missing == table.n_rows() {
@@ -297,7 +336,11 @@ impl AttributeRule {
 
     /// The group code of every row of a table. It is [`UNKNOWN_GROUP`] if the value is missing or if its
     /// group did not occur when the rule was fitted.
+    /// All are unknown if groups are only estimated.
     pub fn groups(&self, table: &Table) -> Result<Vec<u32>, Error> {
+        if self.is_estimated() {
+            return Ok(vec![UNKNOWN_GROUP; table.n_rows()]);
+        }
         let labels = self.labels(table)?;
         let code_of: Vec<u32> = labels
             .names

@@ -197,9 +197,12 @@ impl Inspection {
             features: encoding.as_ref().map_or(0, |e| e.schema().n_features()),
             diagnostics: Vec::new(),
         };
-        for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
-            let unknown = groups.iter().filter(|g| **g == UNKNOWN_GROUP).count();
-            let summary = group_table(prepared, &rule.attribute, groups);
+        for (at, rule) in prepared.attributes.iter().enumerate() {
+            let members = |position: usize| prepared.members(at, position);
+            let all = (0..prepared.n_rows()).flat_map(members);
+            let unknown = all.filter(|(group, _)| *group == UNKNOWN_GROUP);
+            let unknown = unknown.map(|(_, share)| share).sum::<f64>().round() as usize;
+            let summary = group_table(prepared, &rule.attribute, members);
             inspection.sensitive.0.push((named(rule), summary));
             inspection.unknown.0.push((named(rule), unknown));
         }
@@ -230,7 +233,8 @@ impl Inspection {
                 let mut rule = AttributeRule::new(&prepared.spec, &columns);
                 match rule.fit_groups(&prepared.table, &prepared.rows) {
                     Ok(groups) => {
-                        let table = group_table(prepared, &rule.attribute, &groups);
+                        let members = |at: usize| std::iter::once((groups[at], 1.0));
+                        let table = group_table(prepared, &rule.attribute, members);
                         self.intersections.0.push((rule.attribute.name, table));
                     }
                     // The user did not request this intersection, so an error is not fatal.
@@ -343,7 +347,7 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
             TargetKind::Binary { .. } => two_classes(prepared, rule.positive_text()),
             TargetKind::Classes(classes) => {
                 let mut sums = ClassCounts::new(classes);
-                (0..prepared.n_rows()).for_each(|position| sums.add(prepared, position));
+                (0..prepared.n_rows()).for_each(|position| sums.add(prepared, position, 1.0));
                 TargetDistribution::Classes {
                     classes: sums.summary(classes),
                     ordered: classes.ordered,
@@ -388,25 +392,25 @@ fn numbers(prepared: &Prepared) -> TargetDistribution {
 
 /// Rows of each of more than two classes, with the sums of their weights.
 #[derive(Clone)]
-struct ClassCounts(Vec<(usize, f64)>);
+struct ClassCounts(Vec<(f64, f64)>);
 
 impl ClassCounts {
     fn new(classes: &Classes) -> Self {
-        Self(vec![(0, 0.0); classes.len()])
+        Self(vec![(0.0, 0.0); classes.len()])
     }
 
-    fn add(&mut self, prepared: &Prepared, position: usize) {
+    fn add(&mut self, prepared: &Prepared, position: usize, share: f64) {
         let (count, weight) = &mut self.0[prepared.label_place(position)];
-        *count += 1;
-        *weight += prepared.weights[position];
+        *count += share;
+        *weight += prepared.weights[position] * share;
     }
 
     fn summary(&self, classes: &Classes) -> Ordered<ClassSummary> {
         let total = self.0.iter().fold(0.0, |sum, (_, weight)| sum + weight);
-        let summary = |(name, (count, weight)): (&String, &(usize, f64))| {
+        let summary = |(name, (count, weight)): (&String, &(f64, f64))| {
             let share = if total > 0.0 { weight / total } else { 0.0 };
             let summary = ClassSummary {
-                count: *count,
+                count: count.round() as usize,
                 share,
             };
             (name.clone(), summary)
@@ -415,15 +419,16 @@ impl ClassCounts {
     }
 }
 
-fn group_table(
+fn group_table<I: Iterator<Item = (u32, f64)>>(
     prepared: &Prepared,
     attribute: &Attribute,
-    groups: &[u32],
+    members: impl Fn(usize) -> I,
 ) -> Ordered<GroupSummary> {
+    /// Rows count with the share that they have in the group.
     #[derive(Clone, Default)]
     struct Sums {
-        count: usize,
-        positives: usize,
+        count: f64,
+        positives: f64,
         weight: f64,
         positive_weight: f64,
         /// The weighted sum of labels.
@@ -433,17 +438,21 @@ fn group_table(
     let classes = rule.and_then(TargetRule::classes);
     let mut by_class = vec![classes.map(ClassCounts::new); attribute.groups.len()];
     let mut sums = vec![Sums::default(); attribute.groups.len()];
-    for (i, &group) in groups.iter().enumerate() {
-        if let Some(sums) = sums.get_mut(group as usize) {
-            sums.count += 1;
-            sums.weight += prepared.weights[i];
-            sums.labels += prepared.weights[i] * prepared.labels.get(i).unwrap_or(&0.0);
+    for i in 0..prepared.n_rows() {
+        for (group, share) in members(i) {
+            let Some(sums) = sums.get_mut(group as usize) else {
+                continue;
+            };
+            let weight = prepared.weights[i] * share;
+            sums.count += share;
+            sums.weight += weight;
+            sums.labels += weight * prepared.labels.get(i).unwrap_or(&0.0);
             if prepared.is_positive(i) {
-                sums.positives += 1;
-                sums.positive_weight += prepared.weights[i];
+                sums.positives += share;
+                sums.positive_weight += weight;
             }
             if let Some(counts) = &mut by_class[group as usize] {
-                counts.add(prepared, i);
+                counts.add(prepared, i, share);
             }
         }
     }
@@ -454,9 +463,9 @@ fn group_table(
         let counts = counts.as_ref().zip(classes);
         let weighs = s.weight > 0.0;
         let summary = GroupSummary {
-            count: s.count,
+            count: s.count.round() as usize,
             share: if total > 0.0 { s.weight / total } else { 0.0 },
-            positives: is_binary.then_some(s.positives),
+            positives: is_binary.then_some(s.positives.round() as usize),
             base_rate: (is_binary && weighs).then(|| s.positive_weight / s.weight),
             mean: (is_number && weighs).then(|| s.labels / s.weight),
             classes: counts.map(|(counts, classes)| counts.summary(classes)),

@@ -51,6 +51,7 @@ mod identifier;
 mod input;
 mod inspect;
 mod known;
+mod membership;
 mod memory;
 mod number;
 mod ordered;
@@ -92,6 +93,7 @@ pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
     cache_folder, data_folder, named_folder,
 };
+pub use membership::{GroupColumn, Memberships};
 pub use memory::MemoryLimit;
 pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;

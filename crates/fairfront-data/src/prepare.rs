@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::group::{AttributeRule, no_attribute};
 use crate::growth::Growth;
 use crate::known::Known;
+use crate::membership::Memberships;
 use crate::memory::MemoryLimit;
 use crate::read::{Decimal, ReadFrom, ReadOptions, Rejected, file_name, read_table};
 use crate::setting::{BALANCE, SEED};
@@ -56,6 +57,8 @@ pub struct Prepared {
     pub attributes: Vec<AttributeRule>,
     /// Group codes for each attribute.
     pub groups: Vec<Vec<u32>>,
+    /// For each attribute whose groups are only estimated, their probabilities; its group codes are all unknown.
+    pub memberships: Vec<Option<Memberships>>,
     /// Training, validation and test rows.
     pub split: Split,
     /// Messages about automatic choices, those of the reader first.
@@ -124,6 +127,7 @@ impl Prepared {
             prepared.groups.push(groups);
             prepared.attributes.push(rule);
         }
+        prepared.read_memberships()?;
         prepared.balance()?;
         prepared.split = split(&prepared.table, &prepared.rows)?;
         prepared.split.shuffle(spec.seed);
@@ -194,6 +198,7 @@ impl Prepared {
             weights: sieved.weights,
             attributes: Vec::new(),
             groups: Vec::new(),
+            memberships: Vec::new(),
             split: Split::default(),
             diagnostics: Vec::new(),
             memory: MemoryLimit::default(),
@@ -258,18 +263,22 @@ impl Prepared {
         Ok(())
     }
 
-    /// Numbers of training rows of each class in each group of an attribute. A binary target has the classes
+    /// Numbers of training rows of each class in each group of an attribute, or expected numbers if groups are only
+    /// estimated. A binary target has the classes
     /// negative and positive. Without a target, and if it is a number, all rows count as negative.
     pub fn training_counts(&self, attribute: usize) -> Vec<Vec<usize>> {
-        let none = vec![0; TargetKind::n_places(self.kind())];
+        let none = vec![0.0; TargetKind::n_places(self.kind())];
         let mut counts = vec![none; self.attributes[attribute].attribute.groups.len()];
         for &position in self.split.part(Part::Train) {
-            let group = self.groups[attribute][position as usize] as usize;
-            if let Some(count) = counts.get_mut(group) {
-                count[self.label_place(position as usize)] += 1;
+            let place = self.label_place(position as usize);
+            for (group, share) in self.members(attribute, position as usize) {
+                if let Some(count) = counts.get_mut(group as usize) {
+                    count[place] += share;
+                }
             }
         }
-        counts
+        let rounded = |counts: Vec<f64>| counts.into_iter().map(|n| n.round() as usize).collect();
+        counts.into_iter().map(rounded).collect()
     }
 
     /// Reads files and determines the roles of their columns.
@@ -305,7 +314,8 @@ impl Prepared {
     pub(crate) fn bytes(&self) -> u64 {
         // Row, split, label, weight and groups.
         let row = (2 + self.groups.len()) * size_of::<u32>() + 2 * size_of::<f64>();
-        self.table.bytes() + (self.n_rows() * row) as u64
+        let shares = self.memberships.iter().flatten().map(Memberships::bytes);
+        self.table.bytes() + (self.n_rows() * row) as u64 + shares.sum::<u64>()
     }
 
     /// Number of rows in use.
@@ -419,6 +429,9 @@ impl Prepared {
         self.weights = kept.iter().map(|k| self.weights[pick(k)]).collect();
         if !self.labels.is_empty() {
             self.labels = kept.iter().map(|k| self.labels[pick(k)]).collect();
+        }
+        for memberships in self.memberships.iter_mut().flatten() {
+            memberships.select(&kept);
         }
         for groups in &mut self.groups {
             *groups = kept.iter().map(|k| groups[pick(k)]).collect();

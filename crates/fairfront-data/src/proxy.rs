@@ -45,6 +45,14 @@ impl Proxy {
 pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Proxy>, Error> {
     let scores = JointScores::new(prepared, encoding)?;
     let measured = prepared.attributes.iter().enumerate().map(|(index, rule)| {
+        // Probabilities of groups are made from proxies.
+        if rule.is_estimated() {
+            return Proxy {
+                auc: None,
+                group: None,
+                features: Vec::new(),
+            };
+        }
         let groups = &prepared.groups[index];
         let n_groups = rule.attribute.groups.len();
         let mut features: Vec<(String, f64)> = prepared

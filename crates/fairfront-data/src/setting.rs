@@ -31,6 +31,7 @@ settings! {
     SCALE = Name::new("scale");
     SEED = Name::new("seed");
     SENSITIVE = Name::new("sensitive");
+    SENSITIVE_PROBABILITY = Name::new("sensitive_probability");
     SEPARATOR = Name::new("separator");
     SPLIT = Name::new("split");
     STREAM_WINDOW = Name::new("window").in_command("stream");

@@ -9,10 +9,12 @@ use crate::comparison::Written;
 use crate::date_part;
 use crate::error::near_names;
 use crate::grammar;
+use crate::membership::GroupColumn;
 use crate::read::ReadOptions;
 use crate::setting::{
     BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, NUMERIC,
-    POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
+    POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, SENSITIVE_PROBABILITY, SPLIT, TARGET, TYPE,
+    USE_SENSITIVE, WEIGHT,
 };
 use crate::table::ColumnType;
 use crate::target_class;
@@ -103,6 +105,11 @@ impl FromStr for Scale {
         }
     }
 }
+
+/// The maximum number of attributes whose groups are estimated: their probabilities multiply, and so do the rows.
+const MOST_ESTIMATED: usize = 2;
+/// The maximum number of groups of such an attribute.
+const MOST_ESTIMATED_GROUPS: usize = 20;
 
 /// Categories of one column to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -227,6 +234,10 @@ pub struct Spec {
     pub small_classes: bool,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
+    /// For attributes of which only probabilities are known, by name: their groups with the columns of their
+    /// probabilities. Such an attribute is in `sensitive` as if its name were a column.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probabilities: BTreeMap<String, Vec<GroupColumn>>,
     /// Bin edges that turn a numeric sensitive column into groups.
     pub bins: BTreeMap<String, Vec<f64>>,
     /// The reference groups of sensitive attributes, by the canonical names of the attributes.
@@ -363,8 +374,36 @@ impl Spec {
         }
     }
 
+    /// Adds a sensitive attribute of which only probabilities are known: its groups with their columns.
+    pub fn add_probabilities(&mut self, name: &str, groups: Vec<GroupColumn>) -> Result<(), Error> {
+        if self.probabilities.insert(name.into(), groups).is_some() {
+            return Err(Error::Usage(say![
+                SENSITIVE_PROBABILITY,
+                " {name:?}: set twice; remove one of them"
+            ]));
+        }
+        self.sensitive.push(vec![name.into()]);
+        Ok(())
+    }
+
+    /// The columns of all sensitive attributes, with repetitions: those of the groups, or of their probabilities.
+    pub fn sensitive_columns(&self) -> impl Iterator<Item = &String> {
+        self.known_sensitive().chain(self.probability_columns())
+    }
+
+    /// The columns with known groups.
+    pub fn known_sensitive(&self) -> impl Iterator<Item = &String> {
+        let is_known = |name: &&String| !self.probabilities.contains_key(*name);
+        self.sensitive.iter().flatten().filter(is_known)
+    }
+
+    /// The columns with probabilities of groups.
+    pub fn probability_columns(&self) -> impl Iterator<Item = &String> {
+        self.probabilities.values().flatten().map(|of| &of.column)
+    }
+
     fn is_sensitive(&self, column: &str) -> bool {
-        self.sensitive.iter().flatten().any(|c| c == column)
+        self.sensitive_columns().any(|c| c == column)
     }
 
     /// The treatment of rows with a missing value in this feature column.
@@ -408,7 +447,7 @@ impl Spec {
                     .insert(column.clone(), ColumnType::Categorical);
             }
         }
-        for column in self.sensitive.iter().flatten() {
+        for column in self.known_sensitive() {
             let ty = if self.bins.contains_key(column) {
                 ColumnType::Numeric
             } else {
@@ -416,7 +455,8 @@ impl Spec {
             };
             options.types.insert(column.clone(), ty);
         }
-        for column in self.weight.iter().chain(&self.marks) {
+        let numbers = self.weight.iter().chain(&self.marks);
+        for column in numbers.chain(self.probability_columns()) {
             options.types.insert(column.clone(), ColumnType::Numeric);
         }
         if let SplitRule::Column(column) = &self.split {
@@ -442,8 +482,9 @@ impl Spec {
     pub fn named(&self) -> Vec<(&str, Name)> {
         let mut named: Vec<(&str, Name)> = Vec::new();
         named.extend(self.target.iter().map(|c| (c.as_str(), TARGET)));
-        let sensitive = self.sensitive.iter().flatten();
-        named.extend(sensitive.map(|c| (c.as_str(), SENSITIVE)));
+        named.extend(self.known_sensitive().map(|c| (c.as_str(), SENSITIVE)));
+        let probabilities = self.probability_columns();
+        named.extend(probabilities.map(|c| (c.as_str(), SENSITIVE_PROBABILITY)));
         named.extend(self.weight.iter().map(|c| (c.as_str(), WEIGHT)));
         named.extend(self.marks.iter().map(|c| (c.as_str(), MARK)));
         if let SplitRule::Column(column) = &self.split {
@@ -496,11 +537,11 @@ impl Spec {
             }
             match seen.get(column.as_str()).copied() {
                 None => {}
-                Some(SENSITIVE) if self.use_sensitive => {}
-                Some(SENSITIVE) => {
+                Some(SENSITIVE | SENSITIVE_PROBABILITY) if self.use_sensitive => {}
+                Some(role @ (SENSITIVE | SENSITIVE_PROBABILITY)) => {
                     return usage(say![
                         "column {column:?} is both ",
-                        each([SENSITIVE, FEATURE]),
+                        each([role, FEATURE]),
                         "; to use sensitive columns as features, pass ",
                         USE_SENSITIVE
                     ]);
@@ -531,8 +572,9 @@ impl Spec {
                 ]);
             }
         }
+        self.check_probabilities()?;
         for column in self.bins.keys() {
-            if !self.is_sensitive(column) {
+            if !self.known_sensitive().any(|known| known == column) {
                 return usage(say![
                     BINS, " {column:?}: bins apply only to sensitive columns";
                     "also pass ", SENSITIVE.of(column)
@@ -572,6 +614,93 @@ impl Spec {
         Ok(())
     }
 
+    fn check_probabilities(&self) -> Result<(), Error> {
+        let usage = |message: Message| Err(Error::Usage(message));
+        if self.probabilities.len() > MOST_ESTIMATED {
+            let n = self.probabilities.len();
+            return usage(say![
+                SENSITIVE_PROBABILITY,
+                ": {n} attributes have estimated groups, more than {MOST_ESTIMATED}; remove some"
+            ]);
+        }
+        let mut columns: BTreeSet<&String> = BTreeSet::new();
+        for (name, groups) in &self.probabilities {
+            let setting = SENSITIVE_PROBABILITY.of(name);
+            let own = |attribute: &&Vec<String>| attribute.contains(name);
+            if self.sensitive.iter().filter(own).count() != 1
+                || self.sensitive.iter().filter(own).any(|a| a.len() > 1)
+            {
+                return usage(say![
+                    setting,
+                    ": {name:?} is already the name of a sensitive column; choose another name"
+                ]);
+            }
+            if !(2..=MOST_ESTIMATED_GROUPS).contains(&groups.len()) {
+                let n = groups.len();
+                return usage(say![
+                    setting,
+                    ": expected from 2 to {MOST_ESTIMATED_GROUPS} groups with a column each, found {n}; pass one \
+                     column per group"
+                ]);
+            }
+            for (at, of) in groups.iter().enumerate() {
+                let group = &of.group;
+                if groups[..at].iter().any(|other| other.group == *group) {
+                    return usage(say![
+                        setting,
+                        ": the group {group:?} is listed twice; rename or remove one of them"
+                    ]);
+                }
+                let column = &of.column;
+                if !columns.insert(column) {
+                    return usage(say![
+                        setting,
+                        ": the column {column:?} is listed twice; remove one of them"
+                    ]);
+                }
+                if self.merges.contains_key(column) {
+                    return usage(say![
+                        MERGE,
+                        " {column:?}: a column of probabilities has no categories to merge"
+                    ]);
+                }
+            }
+            if self.pool_groups > 0 {
+                return usage(say![
+                    POOL_GROUPS, " cannot pool groups that are only estimated";
+                    "add up the columns of their probabilities"
+                ]);
+            }
+            if self.balance.as_ref().is_some_and(|b| b.contains(name)) {
+                return usage(say![
+                    BALANCE,
+                    " {name:?}: the groups are only estimated, so rows cannot be balanced by them; balance by \
+                     another attribute"
+                ]);
+            }
+            if self.numeric {
+                return usage(say![
+                    setting,
+                    ": the target is a number, and probabilities of groups work only with decisions";
+                    "remove ", NUMERIC
+                ]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rejects estimated groups in work that needs known ones; `work` names it.
+    pub fn needs_known_groups(&self, work: &str) -> Result<(), Error> {
+        match self.probabilities.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Error::Usage(say![
+                SENSITIVE_PROBABILITY.of(name),
+                ": {work} needs known groups; fit a table in memory, or use a column of groups with ",
+                SENSITIVE
+            ])),
+        }
+    }
+
     fn check_settings(&self, roles: &BTreeMap<&str, Name>) -> Result<(), Error> {
         let usage = |message: Message| Err(Error::Usage(message));
         for (column, ty) in &self.types {
@@ -597,11 +726,11 @@ impl Spec {
                 }
                 return usage(message);
             }
-            if *ty != ColumnType::Numeric && role == Some(WEIGHT) {
+            if *ty != ColumnType::Numeric && matches!(role, Some(WEIGHT | SENSITIVE_PROBABILITY)) {
                 return usage(say![
                     TYPE,
                     " {column:?}: the column is ",
-                    WEIGHT,
+                    role,
                     ", so it must be numeric"
                 ]);
             }

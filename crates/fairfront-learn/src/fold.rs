@@ -49,7 +49,23 @@ impl Folds {
                 strata.push(stratum);
             }
         }
-        Self::by_stratum(&strata, n_folds, seed)
+        let Some(people) = rows.people() else {
+            return Self::by_stratum(&strata, n_folds, seed);
+        };
+        // Copies of a person are in the fold of the first one.
+        let is_first = |row: usize| row == 0 || people[row - 1] != people[row];
+        let firsts = (0..strata.len()).filter(|row| is_first(*row));
+        let of_people: Vec<u64> = firsts.map(|row| strata[row]).collect();
+        let folds = Self::by_stratum(&of_people, n_folds, seed)?;
+        let mut person = 0;
+        let of_row = (0..strata.len()).map(|row| {
+            person += usize::from(row > 0 && is_first(row));
+            folds.of_row[person]
+        });
+        Ok(Self {
+            of_row: of_row.collect(),
+            n_folds,
+        })
     }
 
     /// Folds that are stratified by a number per row.
@@ -110,6 +126,50 @@ mod tests {
             assert!(high.unwrap() - low.unwrap() <= 1, "{stratum}: {counts:?}");
         }
         assert_ne!(folds, Folds::by_stratum(&strata, 5, 2).unwrap());
+    }
+
+    #[test]
+    fn copies_of_a_person_are_in_the_same_fold() {
+        use fairfront_core::{Attribute, Dataset, RowBlock, Schema};
+
+        let groups = vec!["a".to_owned(), "b".to_owned()];
+        let schema = Schema {
+            numeric: vec!["x".into()],
+            attributes: vec![Attribute::new("g", groups)],
+            ..Schema::default()
+        };
+        // Every third person is two rows.
+        let people: Vec<u32> = (0..600)
+            .flat_map(|person| vec![person; 1 + usize::from(person % 3 == 0)])
+            .collect();
+        let n = people.len();
+        let group = |row: usize| u32::from(row > 0 && people[row - 1] == people[row]);
+        let block = RowBlock::new(
+            &schema,
+            people.iter().map(|person| f64::from(*person)).collect(),
+            Vec::new(),
+            people
+                .iter()
+                .map(|p| if p % 2 == 0 { 1.0 } else { -1.0 })
+                .collect(),
+            vec![(0..n).map(group).collect()],
+            vec![0.5; n],
+        );
+        let rows = Dataset::new(schema, vec![block.unwrap()]).unwrap();
+        let rows = rows.with_people(people.clone()).unwrap().loaded().unwrap();
+        let folds = Folds::of(&rows, 5, 1).unwrap();
+        let mut sizes = [0_usize; 5];
+        for (row, fold) in folds.of_row().iter().enumerate() {
+            match group(row) {
+                0 => sizes[usize::from(*fold)] += 1,
+                _ => assert_eq!(*fold, folds.of_row()[row - 1]),
+            }
+        }
+        // Two strata of people.
+        assert!(
+            sizes.iter().all(|size| size.abs_diff(120) <= 2),
+            "{sizes:?}"
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Warnings and notes about a run.
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, Measure, Objective, aside, bracketed, either, grouped, say, with,
+    Dataset, FairProblem, Measure, Objective, aside, bracketed, either, grouped, say, with,
 };
 use fairfront_data::Diagnostic;
 use fairfront_data::setting::{MERGE, SCALE};
 use fairfront_solve::{AnySolver, Outcome, Solver, Suits, Why, already_zero};
 
 use crate::Error;
+use crate::group_rows::GroupCounts;
 use crate::meaning::Meaning;
 use crate::measured::SplitValues;
 use crate::setting::{FAMILY, POLISH, SET, SOLVER};
@@ -63,7 +64,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
         let names = &train.schema().attributes[attribute].groups;
         // If groups are compared under several labels, the label with fewer rows counts.
         let labels = objective.labels();
-        let counts = Counts::of(train, Some(attribute))?;
+        let counts = GroupCounts::of(train, attribute)?;
         let small = &train.schema().attributes[attribute].small;
         // Groups that are not compared have their own warning.
         let compared = |g: &usize| {
@@ -73,7 +74,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Dia
         };
         let least = |g: usize| {
             let by_label = labels.iter().map(|label| counts.of_label(g, *label));
-            by_label.min().unwrap_or(0) as usize
+            by_label.min().unwrap_or(0)
         };
         let groups: Vec<usize> = (0..names.len()).filter(compared).collect();
         let counts: Vec<usize> = groups.iter().map(|g| least(*g)).collect();

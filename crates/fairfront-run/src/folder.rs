@@ -409,7 +409,7 @@ pub(crate) fn parameter_names(schema: &Schema) -> Vec<String> {
 
 /// Number of rows of each split.
 pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
-    let counts = named_counts(|part| encoded.part(part).n_rows()).into_iter();
+    let counts = named_counts(|part| encoded.part(part).n_people()).into_iter();
     Ordered(counts.map(|(name, n)| (name.to_owned(), n)).collect())
 }
 

@@ -1,6 +1,6 @@
 //! Training rows by group, and which groups are compared: `groups` in `run.json`.
 
-use fairfront_core::{Counts, Dataset};
+use fairfront_core::{Counts, Dataset, expected_rows};
 use fairfront_data::Ordered;
 use serde::{Deserialize, Serialize};
 
@@ -35,17 +35,48 @@ impl Compared {
     }
 }
 
+/// Numbers of rows by group and label; expected numbers of people if groups are only estimated.
+pub(crate) enum GroupCounts {
+    Known(Counts),
+    Expected(Vec<Vec<f64>>),
+}
+
+impl GroupCounts {
+    pub(crate) fn of(rows: &Dataset, attribute: usize) -> Result<Self, Error> {
+        Ok(match rows.schema().has_estimated() {
+            false => Self::Known(Counts::of(rows, Some(attribute))?),
+            true => Self::Expected(expected_rows(rows, attribute)?),
+        })
+    }
+
+    /// Number of rows of a group with this label, or with any label.
+    pub(crate) fn of_label(&self, group: usize, label: Option<f64>) -> usize {
+        match (self, label) {
+            (Self::Known(counts), label) => counts.of_label(group, label) as usize,
+            (Self::Expected(sums), None) => sums[group].iter().sum::<f64>().round() as usize,
+            (Self::Expected(sums), Some(label)) => {
+                let of_group = &sums[group];
+                let at = match of_group.len() {
+                    2 => usize::from(label > 0.0),
+                    _ => label as usize,
+                };
+                of_group[at].round() as usize
+            }
+        }
+    }
+}
+
 /// The groups of each attribute.
 pub(crate) fn group_rows(train: &Dataset) -> Result<Ordered<Ordered<GroupRows>>, Error> {
     let of_attribute = |(index, attribute): (usize, &fairfront_core::Attribute)| {
-        let counts = Counts::of(train, Some(index))?;
+        let counts = GroupCounts::of(train, index)?;
         let of_group = |(g, name): (usize, &String)| {
             let is_compared = |small: &[u32]| !small.contains(&(g as u32));
             let rows = GroupRows {
-                rows: counts.of_label(g, None) as usize,
+                rows: counts.of_label(g, None),
                 positives: match train.schema().target.classes() {
                     Some(_) => 0,
-                    None => counts.of_label(g, Some(1.0)) as usize,
+                    None => counts.of_label(g, Some(1.0)),
                 },
                 compared: Compared {
                     all: is_compared(&attribute.small.all),

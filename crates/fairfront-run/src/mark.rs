@@ -68,7 +68,8 @@ pub(crate) fn marks(
         let Some(numbers) = column.numeric() else {
             return Err(wrong(name, "not a column of numbers".into()));
         };
-        let rows = prepared.split.part(part).iter();
+        let positions = prepared.encoded_positions(part);
+        let rows = positions.iter();
         let rows = rows.map(|position| prepared.rows[*position as usize] as usize);
         let values: Vec<f64> = rows.map(|row| numbers.get(row)).collect();
         if let Some(bad) = values.iter().find(|value| !is_valid(value)) {

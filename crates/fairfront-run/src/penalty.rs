@@ -209,7 +209,7 @@ fn by_cross_validation(
     // Rows are in random order, so the first ones are a fair sample.
     let train = &train.head(MOST_ROWS / BLOCK_ROWS)?;
     let folds = folds(&train.loaded()?, seed);
-    let rows = folds.iter().map(Vec::len).sum();
+    let rows = train.n_people();
     let mut losses = Vec::with_capacity(FOLDS);
     for held_out in 0..FOLDS {
         if stop.is_set() {
@@ -255,16 +255,25 @@ fn folds(train: &Loaded, seed: u64) -> Vec<Vec<usize>> {
         .collect();
     let mut folds = vec![Vec::new(); FOLDS];
     let n = labels.len();
+    // Copies of a person are in the same fold; the first row of each person is drawn.
+    let people = train.people();
+    let is_copy =
+        |row: usize| people.is_some_and(|people| row > 0 && people[row - 1] == people[row]);
     // Numbers are divided by their sign.
     let key = |label: f64| match train.schema().target.classes() {
         Some(_) => label as usize,
         None => usize::from(label > 0.0),
     };
     for label in 0..train.schema().target.n_labels() {
-        let mut rows: Vec<usize> = (0..n).filter(|row| key(labels[*row]) == label).collect();
+        let mut rows: Vec<usize> = (0..n)
+            .filter(|row| key(labels[*row]) == label && !is_copy(*row))
+            .collect();
         Stream::new(seed, Purpose::Fold, [label as u64, 0]).shuffle(&mut rows);
         for (place, row) in rows.into_iter().enumerate() {
-            folds[place % FOLDS].push(row);
+            let copies = (row + 1..n).take_while(|copy| is_copy(*copy));
+            let fold = &mut folds[place % FOLDS];
+            fold.push(row);
+            fold.extend(copies);
         }
     }
     folds.iter_mut().for_each(|fold| fold.sort_unstable());

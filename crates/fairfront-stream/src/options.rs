@@ -87,6 +87,7 @@ impl LiveOptions {
     fn check_rows(&self) -> Result<(), Error> {
         let usage = |message: Message| Err(Error::usage(message));
         self.spec.check()?;
+        self.spec.needs_known_groups("a stream")?;
         if self.spec.target.is_none() {
             return usage(say!["no target column is set"; "choose one with ", TARGET]);
         }

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use fairfront_data::{
-    Input, Known, Prepared, ReadOptions, Source as Rows, Spec, Table, data_folder,
+    GroupColumn, Input, Known, Prepared, ReadOptions, Source as Rows, Spec, Table, data_folder,
 };
 use fairfront_run::{
     Ask, Demand, Run, SolverName, attribute_texts, certify_fit, fit_input, fit_source,
@@ -103,6 +103,24 @@ impl Fit {
     pub fn intersection<'a>(mut self, columns: impl IntoIterator<Item = &'a str>) -> Self {
         let columns = columns.into_iter().map(str::to_owned);
         self.spec.sensitive.push(columns.collect());
+        self
+    }
+
+    /// Compares groups of which only probabilities are known; each group has a column with its probability. Call it
+    /// again for a second attribute.
+    pub fn sensitive_probability<'a>(
+        mut self,
+        name: &str,
+        groups: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let groups = groups.into_iter().map(|(group, column)| GroupColumn {
+            group: group.into(),
+            column: column.into(),
+        });
+        self.spec.sensitive.push(vec![name.into()]);
+        self.spec
+            .probabilities
+            .insert(name.into(), groups.collect());
         self
     }
 

@@ -95,6 +95,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         &front,
         &choice,
         &run.info.not_compared(),
+        &run.info.spec,
         args.model.as_deref(),
     ))
 }

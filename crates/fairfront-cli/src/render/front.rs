@@ -334,6 +334,9 @@ pub(crate) fn table(
     {
         let _ = writeln!(out, "  {sign}: the wider side of the 95% interval");
     }
+    for name in run.spec.probabilities.keys() {
+        let _ = writeln!(out, "  {}", super::prediction::estimated(name));
+    }
     let drawn = Values::new(&drawn, m.max(1)).ok();
     let drawn = drawn.filter(|_| plotted && m >= 2 && front.len() > 1);
     if let Some(values) = drawn {

@@ -181,7 +181,7 @@ pub(crate) fn audit(found: &Audit) -> String {
     let row = |name: &str, group: &AuditedGroup| {
         let count = match found.weight {
             Some(_) => significant(group.count),
-            None => grouped(group.count as usize),
+            None => grouped(group.count.round() as usize),
         };
         [cut(name, 60), count]
             .into_iter()
@@ -210,6 +210,9 @@ pub(crate) fn audit(found: &Audit) -> String {
             .map(|(name, of)| (name.as_str(), of));
         classes(&of_groups.chain([all]).collect::<Vec<_>>(), found, &mut out);
         let _ = writeln!(out, "  {}", differences(&attribute.differences));
+        if attribute.estimated {
+            let _ = writeln!(out, "  {}", estimated(&attribute.name));
+        }
         if let Some(reference) = &attribute.reference {
             against(reference, &mut out);
         }
@@ -241,6 +244,14 @@ pub(crate) fn audit(found: &Audit) -> String {
         let _ = writeln!(out, "\nignored {n} without {missing}");
     }
     out
+}
+
+/// The note under values by groups that are only estimated.
+pub(crate) fn estimated(attribute: &str) -> String {
+    format!(
+        "the groups of {attribute} are estimated: values are weighted by their probabilities, and may differ from \
+         those of the true groups"
+    )
 }
 
 /// Renders the comparison with a reference group: one row per group, and one for the attribute.

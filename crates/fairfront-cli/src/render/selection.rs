@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{Target, counted, readable};
+use fairfront_data::Spec;
 use fairfront_model::ModelCertificate;
 use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
@@ -15,6 +16,7 @@ pub(crate) fn selection(
     front: &FrontColumns,
     choice: &Choice,
     not_compared: &[String],
+    spec: &Spec,
     model: Option<&Path>,
 ) -> String {
     let found = &choice.selection;
@@ -94,6 +96,9 @@ pub(crate) fn selection(
     let groups = of_groups(front, &names);
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
+    }
+    for name in spec.probabilities.keys() {
+        let _ = writeln!(out, "  {}", super::prediction::estimated(name));
     }
     if !not_compared.is_empty() {
         let groups = shown(&not_compared.join(", "));

@@ -126,16 +126,10 @@ impl Objective for MeanDifference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SmallGroups;
 
     #[test]
     fn no_difference_is_larger_than_the_reach_of_its_value() {
-        let attribute = Attribute {
-            name: "a".into(),
-            groups: ["x", "y", "z"].map(String::from).to_vec(),
-            small: SmallGroups::default(),
-            reference: None,
-        };
+        let attribute = Attribute::new("a", ["x", "y", "z"].map(String::from).to_vec());
         let shares = [0.2, 0.3, 0.5, 0.0, 0.0, 0.0];
         for (spread, shrink) in [
             (Spread::Range, 0.0),

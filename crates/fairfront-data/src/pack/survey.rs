@@ -127,6 +127,7 @@ pub(crate) struct Survey {
 /// Rejects settings that need the whole table in memory.
 pub(crate) fn check_spec(spec: &Spec) -> Result<(), Error> {
     spec.check()?;
+    spec.needs_known_groups("a block file")?;
     if spec.balance.is_some() {
         return Err(Error::Usage(say![
             BALANCE, " needs all rows in memory, so it cannot be used for a packed table";

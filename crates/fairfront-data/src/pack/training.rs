@@ -250,6 +250,7 @@ impl Sample {
             weights: self.weights,
             attributes: attributes.to_vec(),
             groups,
+            memberships: Vec::new(),
             split: Split::default(),
             diagnostics: Vec::new(),
             memory: MemoryLimit::default(),

@@ -5,7 +5,9 @@ use fairfront_core::{ExactSum, grouped, say};
 use super::Prepared;
 use crate::error::{Error, near_names, quoted_list};
 use crate::group::AttributeRule;
-use crate::setting::{BINS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, TYPE, WEIGHT};
+use crate::setting::{
+    BINS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, SENSITIVE_PROBABILITY, TYPE, WEIGHT,
+};
 use crate::sieve::Dropped;
 use crate::spec::{MissingPolicy, MissingSensitive, Spec, attribute_name};
 use crate::split::Part;
@@ -23,6 +25,14 @@ const LEAST_CLASS: f64 = 1e-12;
 pub(crate) fn check_table(table: &Table, spec: &Spec) -> Result<(), Error> {
     check_columns(table, spec)?;
     reject_nul(table)?;
+    for name in spec.probabilities.keys() {
+        if table.column(name).is_some() {
+            return Err(Error::Usage(say![
+                SENSITIVE_PROBABILITY.of(name),
+                ": the table has a column with this name; choose another name for the attribute"
+            ]));
+        }
+    }
     // This check comes before rows are dropped, so that the message is about the column and not about rows.
     let named = spec.named();
     let mut columns = named.iter().filter_map(|(name, _)| table.column(name));

@@ -5,7 +5,8 @@ use fairfront_core::{
 };
 use fairfront_data::setting::{TARGET, WEIGHT};
 use fairfront_data::{
-    AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
+    AttributeRule, Column, ColumnType, Error as DataError, Memberships, Numbers, Ordered, RowBatch,
+    TargetRule,
 };
 
 use super::audited::{
@@ -74,9 +75,12 @@ impl<'a> Auditor<'a> {
             };
             (part.column.as_str(), ty, Some(AUDIT))
         });
+        let probabilities = self.attributes.iter().flat_map(|rule| &rule.probabilities);
+        let probabilities = probabilities.map(|c| (c.as_str(), ColumnType::Numeric, Some(AUDIT)));
         let weight = self.weight.iter();
         let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, Some(WEIGHT)));
-        [target].into_iter().chain(sensitive).chain(weight)
+        let facts = [target].into_iter().chain(sensitive).chain(probabilities);
+        facts.chain(weight)
     }
 
     pub(super) fn begin(&self) -> Tally {
@@ -110,8 +114,8 @@ impl<'a> Auditor<'a> {
             }));
         }
         let labels = self.target.labels(&batch.table)?;
-        let groups = self.attributes.iter().map(|rule| rule.groups(&batch.table));
-        let groups: Vec<Vec<u32>> = groups.collect::<Result<_, _>>()?;
+        let groups = self.attributes.iter().map(|rule| Groups::of(rule, batch));
+        let groups: Vec<Groups> = groups.collect::<Result<_, _>>()?;
         let weights = self.weights(batch)?;
         let mut loss = 0.0;
         let measures = &mut tally.measures;
@@ -124,7 +128,7 @@ impl<'a> Auditor<'a> {
             let of_classes = &scores[row * n_scores..(row + 1) * n_scores];
             let score = of_classes[0];
             let weight = weights.map_or(1.0, |w| w.get(row));
-            let of_row = || groups.iter().map(|groups| groups[row]);
+            let of_row = || groups.iter().map(|groups| groups.members(row));
             match self.results {
                 Results::Numbers(unit) => {
                     let Some(numbers) = &mut measures.numbers else {
@@ -132,8 +136,8 @@ impl<'a> Auditor<'a> {
                     };
                     let label = unit.label(label);
                     let (overall, groups) = (&mut numbers.overall, &mut numbers.groups);
-                    add_row(overall, groups, of_row(), |sums| {
-                        sums.add(label, score, weight, unit);
+                    add_row(overall, groups, of_row(), |sums, share| {
+                        sums.add(label, score, weight * share, unit);
                     });
                 }
                 Results::Classes { factor, .. } => {
@@ -143,8 +147,8 @@ impl<'a> Auditor<'a> {
                     let (class, decision) = (label as usize, class::decision(of_classes));
                     loss += weight * class::log_loss(of_classes, factor, class);
                     let (overall, groups) = (&mut classes.overall, &mut classes.groups);
-                    add_row(overall, groups, of_row(), |counts| {
-                        counts.add(class, decision, weight);
+                    add_row(overall, groups, of_row(), |counts, share| {
+                        counts.add(class, decision, weight * share);
                     });
                 }
                 Results::Decisions {
@@ -155,13 +159,16 @@ impl<'a> Auditor<'a> {
                     let odds = calibration.log_odds(score);
                     loss += weight * log_loss(if label { odds } else { -odds });
                     let (overall, groups) = (&mut measures.overall, &mut measures.groups);
-                    add_row(overall, groups, of_row(), |rows| {
-                        count(rows, label, decision, weight);
+                    add_row(overall, groups, of_row(), |rows, share| {
+                        count(rows, label, decision, weight * share);
                     });
                 }
             }
             let unknown = tally.unknown_group.iter_mut().zip(of_row());
-            unknown.for_each(|(n, group)| *n += usize::from(group == UNKNOWN_GROUP));
+            // A row of estimated groups is unknown if it has no probabilities.
+            unknown.for_each(|(n, mut members)| {
+                *n += usize::from(members.all(|(group, _)| group == UNKNOWN_GROUP));
+            });
         }
         let total = match &measures.classes {
             Some(classes) => classes.overall.weight(),
@@ -217,6 +224,7 @@ impl<'a> Auditor<'a> {
             AuditedAttribute {
                 name: rule.attribute.name.clone(),
                 groups: Ordered(names.zip(groups(a)).collect()),
+                estimated: rule.is_estimated(),
                 left_out: rule.attribute.left_out().cloned().collect(),
                 differences: AuditedDifferences::of(measures, a, self.target.classes()),
                 reference: AuditedReference::of(measures, a, &rule.attribute),
@@ -268,13 +276,50 @@ impl<'a> Auditor<'a> {
 fn add_row<T>(
     overall: &mut T,
     groups: &mut [Vec<T>],
-    of_row: impl Iterator<Item = u32>,
-    add: impl Fn(&mut T),
+    of_row: impl Iterator<Item = impl Iterator<Item = (u32, f64)>>,
+    add: impl Fn(&mut T, f64),
 ) {
-    add(overall);
-    for (groups, group) in groups.iter_mut().zip(of_row) {
-        // A row of unknown group counts only overall.
-        groups.get_mut(group as usize).into_iter().for_each(&add);
+    add(overall, 1.0);
+    for (groups, members) in groups.iter_mut().zip(of_row) {
+        for (group, share) in members {
+            // A row of unknown group counts only overall.
+            if let Some(sums) = groups.get_mut(group as usize) {
+                add(sums, share);
+            }
+        }
+    }
+}
+
+/// The groups of the rows of a batch.
+enum Groups {
+    Known(Vec<u32>),
+    Estimated(Memberships),
+}
+
+impl Groups {
+    fn of(rule: &AttributeRule, batch: &RowBatch) -> Result<Self, Error> {
+        if !rule.is_estimated() {
+            return Ok(Self::Known(rule.groups(&batch.table)?));
+        }
+        let rows = 0..batch.table.n_rows() as u32;
+        let place = |row: usize| batch.place(row);
+        Ok(Self::Estimated(Memberships::read(
+            rule,
+            &batch.table,
+            rows,
+            &place,
+        )?))
+    }
+
+    /// The groups that a row counts in, with the share of its weight.
+    fn members(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
+        let (known, estimated) = match self {
+            Self::Known(groups) => (Some((groups[row], 1.0)), None),
+            Self::Estimated(memberships) => (None, Some(memberships)),
+        };
+        known
+            .into_iter()
+            .chain(estimated.into_iter().flat_map(move |m| m.of(row)))
     }
 }
 

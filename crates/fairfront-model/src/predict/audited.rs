@@ -70,6 +70,9 @@ pub struct AuditedAttribute {
     pub name: String,
     /// Its groups.
     pub groups: Ordered<AuditedGroup>,
+    /// Whether rows count in several groups, with the probabilities of their groups.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// Groups that had too few training rows for one or all of the comparisons below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,

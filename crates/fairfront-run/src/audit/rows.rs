@@ -140,6 +140,16 @@ pub(super) fn read(request: &AuditRequest) -> Result<AuditRows, Error> {
         Some(model) if request.spec.sensitive.is_empty() => model.encoding.attributes.clone(),
         _ => Vec::new(),
     };
+    request.spec.needs_known_groups("an audit")?;
+    if let Some(rule) = rules.iter().find(|rule| rule.is_estimated()) {
+        return Err(Error::usage(say![
+            format!(
+                "the groups of {:?} were only estimated when the model was fitted, and an audit needs known groups",
+                rule.attribute.name
+            );
+            "choose known groups", with(SENSITIVE)
+        ]));
+    }
     let target = match model {
         Some(model) if !own_target => model.encoding.target.clone(),
         _ => None,

@@ -1,6 +1,8 @@
 //! Maps a requirement to the measure that it bounds, if that measure can be tested.
 
-use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, Target, bracketed, say};
+use fairfront_core::{
+    Contrast, Message, Rate, Schema, Tallies, Target, bracketed, regions_of, say,
+};
 use fairfront_data::near_names;
 
 use super::{Family, Kind};
@@ -105,6 +107,12 @@ pub(super) fn bound<'a>(
             untested()
         ]);
     };
+    if let Some(name) = estimated_in(family, schema) {
+        return reject(say![
+            "the groups of {name:?} are only estimated, so nothing can be certified for the true groups";
+            untested()
+        ]);
+    }
     if let Some(classes) = schema.target.classes().filter(|classes| classes.ordered)
         && term.class.as_ref() == classes.names.first()
         && matches!(family.kind, Kind::Difference { .. })
@@ -138,6 +146,23 @@ pub(super) fn bound<'a>(
         family: family.clone(),
         at_most,
     })
+}
+
+/// The attribute of a measure whose groups are only estimated.
+fn estimated_in<'a>(family: &Family, schema: &'a Schema) -> Option<&'a str> {
+    let regions: Vec<usize> = family
+        .cells()
+        .into_iter()
+        .map(|(_, region)| region)
+        .chain(family.means().into_iter().map(|(_, region)| region))
+        .chain(family.left_out.iter().copied())
+        .collect();
+    let attributes = schema.attributes.iter().enumerate();
+    let mut found = attributes.filter(|(at, attribute)| {
+        let own = regions_of(schema, *at);
+        attribute.estimated && regions.iter().any(|region| own.contains(region))
+    });
+    found.next().map(|(_, attribute)| attribute.name.as_str())
 }
 
 /// `sex=Female`; `None` for all rows.

@@ -194,7 +194,7 @@ impl Counted {
         };
         let counted = Self {
             split,
-            rows: rows.n_rows() as u64,
+            rows: rows.n_people() as u64,
             fingerprint: encoded.fingerprints()?[split as usize].labels.clone(),
             tallies,
             bands: Vec::new(),
@@ -222,6 +222,30 @@ impl Counted {
             .flatten()
             .all(|v| v.is_finite() && *v >= 0.0);
         tallies.n_models() == n_models + 1 && tallies.totals.len() == n && sizes && sound
+    }
+
+    /// Whether the sums over people in two groups, if there are any, are sound.
+    fn shares_fit(&self, n_models: usize, schema: &Schema) -> bool {
+        let Some(shared) = &self.tallies.shared else {
+            return true;
+        };
+        let (sums, n) = (shared.sums(), shared.n_pairs());
+        let shape = match &schema.target {
+            Target::Classes(classes) => {
+                let counts = sums.classes.as_ref();
+                counts.is_some_and(|counts| counts.fits(n_models + 1, n, classes))
+            }
+            Target::Binary | Target::Number(_) => {
+                let numbers = sums.selected.iter().flatten().chain(&sums.totals);
+                let mut numbers = numbers.flatten().flatten();
+                sums.selected.len() == n_models + 1
+                    && sums.classes.is_none()
+                    && sums.totals.len() == n
+                    && sums.selected.iter().all(|of_model| of_model.len() == n)
+                    && numbers.all(|v| v.is_finite() && *v >= 0.0)
+            }
+        };
+        shared.fits(schema) && shape
     }
 }
 
@@ -311,7 +335,7 @@ impl Evidence {
         let all = std::iter::once(&evidence.order).chain(&evidence.certify);
         match all
             .into_iter()
-            .all(|counted| counted.fits(n_models, schema))
+            .all(|counted| counted.fits(n_models, schema) && counted.shares_fit(n_models, schema))
         {
             true => Ok(evidence),
             false => Err(corrupted("its counts do not match the front")),

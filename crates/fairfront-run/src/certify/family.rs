@@ -670,18 +670,22 @@ impl Family {
                 Pair::One(rate, region) => of(rate, region).map(|(rate, v)| (rate, v.sqrt())),
                 Pair::Minus(rate, a, b) => {
                     let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
-                    Some((p - q, (v + w).sqrt()))
+                    let variance = v + w - 2.0 * tallies.covariance(model, rate, a, b);
+                    Some((p - q, variance.max(0.0).sqrt()))
                 }
                 Pair::Over(rate, a, b) => {
                     let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
-                    let error = (v / (p * p) + w / (q * q)).sqrt();
-                    Some((libm::log(p) - libm::log(q), error))
+                    let both = tallies.covariance(model, rate, a, b);
+                    let variance = v / (p * p) + w / (q * q) - 2.0 * both / (p * q);
+                    Some((libm::log(p) - libm::log(q), variance.max(0.0).sqrt()))
                 }
                 Pair::Odds(a, b) => {
                     let ((p, v), (q, w)) = (of(Rate::Selection, a)?, of(Rate::Selection, b)?);
                     let slopes = [p * (1.0 - p), q * (1.0 - q)];
-                    let error = (v / (slopes[0] * slopes[0]) + w / (slopes[1] * slopes[1])).sqrt();
-                    Some((log_odds(p) - log_odds(q), error))
+                    let both = tallies.covariance(model, Rate::Selection, a, b);
+                    let own = v / (slopes[0] * slopes[0]) + w / (slopes[1] * slopes[1]);
+                    let variance = own - 2.0 * both / (slopes[0] * slopes[1]);
+                    Some((log_odds(p) - log_odds(q), variance.max(0.0).sqrt()))
                 }
                 Pair::Mean(of, region) => tallies.mean(model, of, region).with_error(),
                 Pair::MeanMinus(of, a, b) => {
@@ -786,7 +790,8 @@ impl Family {
                         .collect();
                     let all = all?;
                     for (a, b) in ordered_pairs(all.len()) {
-                        let (from, to) = all[a].minus(&all[b]);
+                        let rho = correlation(tallies, model, *rate, [regions[a], regions[b]]);
+                        let (from, to) = all[a].minus(&all[b], rho);
                         low = low.max(from);
                         high = high.max(to);
                     }
@@ -802,7 +807,8 @@ impl Family {
                         .collect();
                     let all = all?;
                     for (a, b) in ordered_pairs(all.len()) {
-                        let (from, to) = all[a].over(&all[b]);
+                        let rho = correlation(tallies, model, *rate, [regions[a], regions[b]]);
+                        let (from, to) = all[a].over(&all[b], rho);
                         low = low.min(from);
                         high = high.min(to);
                     }
@@ -819,9 +825,10 @@ impl Family {
                 let (mut low, mut high) = (f64::INFINITY, f64::INFINITY);
                 for region in regions {
                     let own = bounds(Rate::Selection, *region)?;
+                    let rho = correlation(tallies, model, Rate::Selection, [*region, *reference]);
                     let (from, to) = match odds {
-                        false => own.over(&of_reference),
-                        true => own.odds_over(&of_reference),
+                        false => own.over(&of_reference, rho),
+                        true => own.odds_over(&of_reference, rho),
                     };
                     low = low.min(from);
                     high = high.min(to);
@@ -888,6 +895,30 @@ fn mean_interval(
     Some((mean - q * error, mean + q * error))
 }
 
+/// The distance of a difference from the distances of its parts, √(a² + b² − 2ρab) (Zou and Donner, 2008); without
+/// correlation, if each person is in one group, √(a² + b²).
+fn joined(a: f64, b: f64, rho: f64) -> f64 {
+    if rho == 0.0 || !(a.is_finite() && b.is_finite()) {
+        return libm::hypot(a, b);
+    }
+    (a * a + b * b - 2.0 * rho * a * b).max(0.0).sqrt()
+}
+
+/// The correlation of a model's rates in two regions.
+fn correlation(tallies: &Tallies, model: usize, rate: Rate, [a, b]: [usize; 2]) -> f64 {
+    let covariance = tallies.covariance(model, rate, a, b);
+    if covariance == 0.0 {
+        return 0.0;
+    }
+    let [v, w] = [a, b].map(|region| tallies.cell(model, rate, region).variance());
+    let found = covariance / (v * w).sqrt();
+    if found.is_finite() {
+        found.clamp(-1.0, 1.0)
+    } else {
+        0.0
+    }
+}
+
 enum Pair {
     One(Rate, usize),
     Minus(Rate, usize, usize),
@@ -931,18 +962,19 @@ impl Bounds {
         (self.rate - self.low, self.high - self.rate)
     }
 
-    /// The ends of the difference to another rate, from the distances of both.
-    fn minus(&self, other: &Self) -> (f64, f64) {
+    /// The ends of the difference to another rate, from the distances of both; `rho` is the correlation of the
+    /// two rates.
+    fn minus(&self, other: &Self, rho: f64) -> (f64, f64) {
         let ((down, up), (other_down, other_up)) = (self.reach(), other.reach());
         let difference = self.rate - other.rate;
         (
-            difference - libm::hypot(down, other_up),
-            difference + libm::hypot(up, other_down),
+            difference - joined(down, other_up, rho),
+            difference + joined(up, other_down, rho),
         )
     }
 
     /// The ends of the ratio of its odds to those of another rate, computed on the log scale.
-    fn odds_over(&self, other: &Self) -> (f64, f64) {
+    fn odds_over(&self, other: &Self, rho: f64) -> (f64, f64) {
         let odds = |rate: f64| rate / (1.0 - rate);
         let inside = |rate: f64| rate > 0.0 && rate < 1.0;
         if !inside(self.rate) || !inside(other.rate) {
@@ -958,13 +990,13 @@ impl Bounds {
             return (low, high);
         }
         let (own, others) = (log_odds(self.rate), log_odds(other.rate));
-        let down = libm::hypot(own - log_odds(self.low), log_odds(other.high) - others);
-        let up = libm::hypot(log_odds(self.high) - own, others - log_odds(other.low));
+        let down = joined(own - log_odds(self.low), log_odds(other.high) - others, rho);
+        let up = joined(log_odds(self.high) - own, others - log_odds(other.low), rho);
         (libm::exp(own - others - down), libm::exp(own - others + up))
     }
 
     /// The ends of the ratio to another rate, computed on the log scale.
-    fn over(&self, other: &Self) -> (f64, f64) {
+    fn over(&self, other: &Self, rho: f64) -> (f64, f64) {
         if self.rate <= 0.0 || other.rate <= 0.0 {
             // A ratio to a rate that may be zero has no upper bound.
             let high = match other.low > 0.0 {
@@ -975,8 +1007,16 @@ impl Bounds {
         }
         let own = libm::log(self.rate);
         let others = libm::log(other.rate);
-        let down = libm::hypot(own - libm::log(self.low), libm::log(other.high) - others);
-        let up = libm::hypot(libm::log(self.high) - own, others - libm::log(other.low));
+        let down = joined(
+            own - libm::log(self.low),
+            libm::log(other.high) - others,
+            rho,
+        );
+        let up = joined(
+            libm::log(self.high) - own,
+            others - libm::log(other.low),
+            rho,
+        );
         (libm::exp(own - others - down), libm::exp(own - others + up))
     }
 }

@@ -338,7 +338,11 @@ pub(crate) fn overlays(
         return Ok(Vec::new());
     };
     let train = encoded.part(Split::Train);
-    let mut overlays = bound::bounds(&train.loaded()?, learned, &learning.out_of_fold, measures);
+    // The band of a bound takes rows as people.
+    let mut overlays = match train.schema().has_estimated() {
+        true => Vec::new(),
+        false => bound::bounds(&train.loaded()?, learned, &learning.out_of_fold, measures),
+    };
     if request.by_group && train.schema().target.is_binary() {
         overlays.extend(by_group::by_group(encoded, learned, measures)?);
     }

@@ -52,6 +52,7 @@ pub fn plan_estimators(
     request: &FitRequest,
     custom: &[Arc<dyn Objective>],
 ) -> Result<EstimatorPlan, Error> {
+    prepared.spec.needs_known_groups("an estimator")?;
     let encoded = Encoded::new(prepared)?;
     let request = with_objectives(&Facts::of(prepared)?, request);
     let train = &encoded.part(Part::Train).loaded()?;

@@ -98,7 +98,10 @@ struct Losses {
 
 impl Losses {
     fn of(rows: &Dataset, source: &Source) -> Result<Self, Error> {
-        let mut losses = Self::default();
+        let mut losses = Self {
+            rows: rows.n_people(),
+            ..Self::default()
+        };
         for block in rows.blocks() {
             let block = block?;
             let raw = source.raw(rows.schema(), &block);
@@ -114,7 +117,6 @@ impl Losses {
                         sum.ln() - logs[*label as usize]
                     }
                 };
-                losses.rows += 1;
                 losses.weight += weight;
                 losses.sum += weight * loss;
                 losses.squares += weight * loss * loss;

@@ -121,6 +121,8 @@ fn check_run(run: &Run) -> Result<(), Error> {
     if run.front.is_empty() {
         return Err(Error::data("the front has no models; fit again"));
     }
+    let work = "a search for less discriminatory alternatives";
+    run.info.spec.needs_known_groups(work)?;
     if !run.info.meaning.target.is_binary() {
         return Err(Error::usage(say![
             "less discriminatory alternatives are defined for binary decisions, but this target is not binary";

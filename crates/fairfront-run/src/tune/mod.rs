@@ -267,8 +267,8 @@ pub fn tune(
     let performance = meaning.performance;
     Ok(Tuning {
         source,
-        train_rows: encoded.part(Part::Train).n_rows(),
-        validation_rows: encoded.part(Part::Validation).n_rows(),
+        train_rows: encoded.part(Part::Train).n_people(),
+        validation_rows: encoded.part(Part::Validation).n_people(),
         objectives: task.names,
         solver: candidate.solver.name(),
         seed: ask.seed,
