@@ -21,7 +21,7 @@ mod words;
 use std::path::Path;
 
 use fairfront_core::{bracketed, say};
-use fairfront_data::setting::SPLIT;
+use fairfront_data::setting::{SENSITIVE, SPLIT};
 use fairfront_data::{Encoded, Part, Prepared};
 use fairfront_model::{ModelId, Stated, TestKind};
 use rayon::prelude::*;
@@ -127,6 +127,14 @@ fn check_run(run: &Run) -> Result<(), Error> {
         return Err(Error::usage(say![
             "less discriminatory alternatives are defined for binary decisions, but this target is not binary";
             "fit a target with two values, or a comparison such as \"> median\""
+        ]));
+    }
+    let mut attributes = run.encoding.attributes.iter();
+    if let Some(rule) = attributes.find(|rule| rule.attribute.estimated) {
+        let name = &rule.attribute.name;
+        return Err(Error::usage(say![
+            format!("the groups of {name} are estimated, and a search tests differences between known groups");
+            "fit with ", SENSITIVE, " if the groups are known"
         ]));
     }
     if run.info.stream.is_some() {

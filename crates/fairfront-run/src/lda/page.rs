@@ -361,8 +361,8 @@ fn figure(lda: &Lda) -> Option<Block> {
     let changed = first.measures.first()?;
     let points = |of: &dyn Fn(&Candidate) -> bool| -> Vec<f64> {
         let all = lda.candidates.iter().filter(|c| of(c));
-        all.flat_map(|c| [c.measures[0].candidate, c.performance.candidate])
-            .collect()
+        let placed = all.filter_map(|c| Some([c.measures.first()?.candidate, c.performance.candidate]));
+        placed.flatten().collect()
     };
     let is_found = |c: &Candidate| c.finding == super::Finding::LessDiscriminatory;
     let (found, others) = (points(&is_found), points(&|c| !is_found(c)));
