@@ -51,10 +51,16 @@ pub(crate) fn lda(found: &Lda, folder: &Path) -> String {
         row.push(String::new());
         table.row(row);
     }
-    for candidate in &found.candidates {
+    let (tested, others): (Vec<&Candidate>, Vec<&Candidate>) =
+        found.candidates.iter().partition(|c| c.p_value.is_some());
+    for candidate in &tested {
         table.row(line(of, candidate));
     }
     table.render(&mut out);
+    if !others.is_empty() {
+        let others = counted(others.len(), "model");
+        let _ = writeln!(out, "not tested: {others}, listed in candidates.csv");
+    }
     let _ = writeln!(
         out,
         "\nchanges have {:.0}% intervals; redraws: share of redrawn rows in which the model performs within the\n\

@@ -1,5 +1,7 @@
 //! Tests of requirements on a run: the order of models, the tests, and the number of rows needed.
 
+use std::cmp::Ordering;
+
 use fairfront_core::{
     Cell, Contrast, Message, NumberTallies, Rate, Tallies, bracketed, normal_quantile, say,
 };
@@ -224,7 +226,8 @@ impl<'a> Plan<'a> {
     /// The models in the order of their tests, with their p-values on the ordering rows.
     fn in_order(&self, bad: &[Option<f64>]) -> Result<Vec<(usize, f64)>, Error> {
         let p = |model: usize| self.p_value(&self.run.evidence.order.tallies, model, false);
-        in_order(bad, p)
+        let bad: Vec<Option<Vec<f64>>> = bad.iter().map(|bad| bad.map(|bad| vec![bad])).collect();
+        in_order(&bad, p)
     }
 
     /// Certifies models by the ends of simultaneous bands. These hold for every limit at once, so
@@ -523,24 +526,32 @@ fn log_odds(cell: &Cell) -> Option<(f64, f64)> {
     Some((value, cell.variance() / (spread * spread)))
 }
 
-/// Models that are nondominated in `bad` and in the p-value on the ordering rows, smallest p-value first.
+/// Models that are nondominated in what is to be small and in the p-value on the ordering rows, smallest p-value
+/// first. All models have the same number of values; those without values are left out.
 pub(crate) fn in_order(
-    bad: &[Option<f64>],
+    bad: &[Option<Vec<f64>>],
     p: impl Fn(usize) -> f64,
 ) -> Result<Vec<(usize, f64)>, Error> {
-    let models: Vec<(usize, f64, f64)> = bad
+    let models: Vec<(usize, &Vec<f64>, f64)> = bad
         .iter()
         .enumerate()
-        .filter_map(|(model, bad)| Some((model, (*bad)?, p(model))))
+        .filter_map(|(model, bad)| Some((model, bad.as_ref()?, p(model))))
         .collect();
-    let values: Vec<f64> = models.iter().flat_map(|(_, bad, p)| [*bad, *p]).collect();
-    let mut kept: Vec<(usize, f64, f64)> = nondominated(Values::new(&values, 2)?)
-        .into_iter()
-        .map(|at| models[at])
-        .collect();
+    let Some((_, first, _)) = models.first() else {
+        return Ok(Vec::new());
+    };
+    let values = models.iter();
+    let values = values.flat_map(|(_, bad, p)| bad.iter().chain([p]).copied());
+    let values: Vec<f64> = values.collect();
+    let mut kept: Vec<(usize, &Vec<f64>, f64)> =
+        nondominated(Values::new(&values, first.len() + 1)?)
+            .into_iter()
+            .map(|at| models[at])
+            .collect();
     kept.sort_by(|a, b| {
+        let by_value = a.1.iter().zip(b.1).map(|(a, b)| a.total_cmp(b));
         a.2.total_cmp(&b.2)
-            .then(a.1.total_cmp(&b.1))
+            .then(by_value.fold(Ordering::Equal, Ordering::then))
             .then(a.0.cmp(&b.0))
     });
     Ok(kept.into_iter().map(|(model, _, p)| (model, p)).collect())

@@ -185,13 +185,18 @@ fn searched(
     }
 
     // The order of tests, from the ordering rows alone.
-    let bad: Vec<Option<f64>> = (0..run.front.len())
+    let bad: Vec<Option<Vec<f64>>> = (0..run.front.len())
         .map(|model| {
             let found = ordering.performance(model, request.confidence)?;
-            Some(match request.tolerance.of.larger_is_better() {
+            let performance = match request.tolerance.of.larger_is_better() {
                 true => -found.candidate,
                 false => found.candidate,
-            })
+            };
+            let differences = disparities.iter();
+            let differences = differences.map(|d| d.value(|rate| ordering.rate(model, true, rate)));
+            std::iter::once(Some(performance))
+                .chain(differences)
+                .collect()
         })
         .collect();
     let p_in_order = |model: usize| ordering.p_value(model, &fixed).unwrap_or(1.0);

@@ -361,7 +361,8 @@ fn figure(lda: &Lda) -> Option<Block> {
     let changed = first.measures.first()?;
     let points = |of: &dyn Fn(&Candidate) -> bool| -> Vec<f64> {
         let all = lda.candidates.iter().filter(|c| of(c));
-        let placed = all.filter_map(|c| Some([c.measures.first()?.candidate, c.performance.candidate]));
+        let placed =
+            all.filter_map(|c| Some([c.measures.first()?.candidate, c.performance.candidate]));
         placed.flatten().collect()
     };
     let is_found = |c: &Candidate| c.finding == super::Finding::LessDiscriminatory;
@@ -782,7 +783,7 @@ fn method(lda: &Lda) -> Vec<Block> {
         )
         .text(test.order_split.name())
         .text(" rows. Its p-value is the largest over all of these. The same rows determine the order of the tests: \
-             candidates that no other one beats in both performance and p-value, smallest p-value first. They are \
+             candidates that no other one beats in performance, differences and p-value, smallest p-value first. They are \
              tested at a significance level of ")
         .number(readable(test.level), "lda.json: test.level")
         .text(" until the first fails, so that all alternatives hold together. This is use ")
