@@ -20,6 +20,7 @@ impl Wording for Keywords {
             (name @ ("force" | "numeric" | "polish"), [], None) => format!("{name}=True"),
             (name, [], None) => name.to_owned(),
             (name, [], Some(value)) => format!("{name}={value}"),
+            ("reference", [key], Some(value)) => format!("reference={{{}: {value}}}", literal(key)),
             ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
             ("settings", [key], Some(value)) => {
                 format!("settings={{{}: {value}}}", literal(&underscored(key)))
@@ -52,7 +53,7 @@ fn parameter(name: Name) -> Option<&'static str> {
         "weight" => "sample_weight",
         same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
         | "min_group" | "missing" | "missing_sensitive" | "numeric" | "order"
-        | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "require"
+        | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "reference" | "require"
         | "reservoir" | "solver" | "weights" | "window") => same,
         _ => return None,
     })
