@@ -242,7 +242,10 @@ impl Parts<'_> {
             .map(|(given, (canonical, group))| {
                 let own = |name: &String| name == given || *name == canonical;
                 let at = names.iter().position(own);
-                (at.map_or(canonical.clone(), |at| column_names[at].clone()), group)
+                (
+                    at.map_or(canonical.clone(), |at| column_names[at].clone()),
+                    group,
+                )
             })
             .collect();
         if let Some(given) = self.weight {

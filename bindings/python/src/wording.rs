@@ -53,8 +53,8 @@ fn parameter(name: Name) -> Option<&'static str> {
         "weight" => "sample_weight",
         same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
         | "min_group" | "missing" | "missing_sensitive" | "numeric" | "order"
-        | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "reference" | "require"
-        | "reservoir" | "solver" | "weights" | "window") => same,
+        | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "reference"
+        | "require" | "reservoir" | "solver" | "weights" | "window") => same,
         _ => return None,
     })
 }
