@@ -107,7 +107,7 @@ def test_weights_count(fairfront, tmp_path):
             }
             for kind, expected in near.items():
                 found = value(run, "test", model, f"{kind}(g={g})")
-                # Models may select nobody in the reference group.
+                # Models may select no row of the reference group.
                 assert found is None if not np.isfinite(expected) else found == pytest.approx(expected, rel=1e-9)
         positive = rows["label"].to_numpy() > 0
         order = np.argsort(scores)

@@ -102,6 +102,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         of positive or negative rows only, these rows count. ``fairfront.metrics`` leaves no group out.
     pool_groups : int, default=0
         Groups with fewer training rows than this are pooled into one group, ``(other)``.
+    reference : dict, default=None
+        The reference group of sensitive features, such as ``{"race": "White"}``. ``front_`` then has the adverse impact
+        ratio, shortfall, odds ratio and standardized mean difference of every other group against it.
     window : int, default=None
         The number of latest rows that ``partial_fit`` keeps. By default, it keeps all rows.
     reservoir : int, default=None
@@ -216,6 +219,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
         pool_rare: int = 0,
         min_group: int = 30,
         pool_groups: int = 0,
+        reference: dict[str, Any] | None = None,
         window: int | None = None,
         reservoir: int | None = None,
         max_seconds: float | None = None,
@@ -248,6 +252,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, FrontEstimator["FairClassifi
             pool_rare=pool_rare,
             min_group=min_group,
             pool_groups=pool_groups,
+            reference=reference,
             window=window,
             reservoir=reservoir,
             max_seconds=max_seconds,

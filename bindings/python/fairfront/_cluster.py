@@ -88,6 +88,7 @@ class ClusterEstimator(FrontEstimator[Any]):
                 pool_rare=self.pool_rare,
                 min_group=self.min_group,
                 pool_groups=self.pool_groups,
+                reference=self.reference,
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
                 work_dir=folder,

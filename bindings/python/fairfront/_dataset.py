@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -34,8 +34,10 @@ class Policy:
     min_group: int
     pool_groups: int
     seed: int
+    reference: Any = None
 
     def __post_init__(self) -> None:
+        self.reference = references(self.reference)
         for name in ("pool_rare", "min_group", "pool_groups"):
             setattr(self, name, whole(name, getattr(self, name), 0))
         for name, known in [("missing", MISSING), ("missing_sensitive", MISSING_SENSITIVE)]:
@@ -55,6 +57,18 @@ class Policy:
         """The policy in the form that the extension expects."""
         shares = ("validation_fraction", "holdout_fraction")
         return {**vars(self), **{name: float(getattr(self, name)) for name in shares}}
+
+
+def references(given: Any) -> list[tuple[str, str]]:
+    """Reference groups as pairs of attribute and group."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        raise TypeError(f"reference={given!r}: expected a dict from attributes to groups, such as {{'sex': 'm'}}")
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"reference={given!r}: {name!r} is not the name of a sensitive feature")
+    return [(name, _columns.group(group)) for name, group in given.items()]
 
 
 @dataclass
@@ -336,6 +350,9 @@ class Dataset:
         of positive or negative rows only, these rows count. ``fairfront.metrics`` leaves no group out.
     pool_groups : int, default=0
         Groups with fewer training rows than this are pooled into one group, ``(other)``.
+    reference : dict, default=None
+        The reference group of attributes, such as ``{"race": "White"}``. Runs measure adverse impact ratio, shortfall
+        and odds ratio of every other group against it.
     random_state : int, RandomState, Generator or None, default=0
         The seed of the split. ``None`` draws a seed at random.
     n_jobs : int, default=None
@@ -375,6 +392,7 @@ class Dataset:
         pool_rare: int = 0,
         min_group: int = 30,
         pool_groups: int = 0,
+        reference: dict[str, Any] | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -387,6 +405,7 @@ class Dataset:
             min_group,
             pool_groups,
             seed(random_state),
+            reference,
         )
         check_numeric(numeric, pos_label)
         target = {"numeric": bool(numeric), "pos_label": pos_label}

@@ -47,6 +47,7 @@ _ROWS = (
     "pool_rare",
     "min_group",
     "pool_groups",
+    "reference",
     "pos_label",
     "order",
     "estimator",
@@ -88,6 +89,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         pool_rare: int = 0,
         min_group: int = 30,
         pool_groups: int = 0,
+        reference: dict[str, Any] | None = None,
         window: int | None = None,
         reservoir: int | None = None,
         max_seconds: float | None = None,
@@ -117,6 +119,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
         self.pool_rare = pool_rare
         self.min_group = min_group
         self.pool_groups = pool_groups
+        self.reference = reference
         self.window = window
         self.reservoir = reservoir
         self.max_seconds = max_seconds
@@ -332,7 +335,7 @@ class FrontEstimator(Scores, BaseEstimator, Generic[Model]):  # type: ignore[mis
             raise TypeError(f"solver={self.solver!r}: expected the name of a solver, or 'auto'")
         shares = (self.validation_fraction, self.holdout_fraction)
         small = (self.pool_rare, self.min_group, self.pool_groups)
-        return Policy(*shares, self.missing, self.missing_sensitive, *small, number)
+        return Policy(*shares, self.missing, self.missing_sensitive, *small, number, self.reference)
 
     def _assemble(self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, **known: Any) -> Given:
         return assemble(

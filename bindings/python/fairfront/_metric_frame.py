@@ -114,10 +114,15 @@ def _rows_by_key(features: list[_Feature], drawn: NDArray[np.int64] | None = Non
     return dict(zip(keys, np.split(rows, cuts), strict=True))
 
 
+def keyed_rows(sensitive_features: Any, n_rows: int) -> dict[Key, NDArray[np.int64]]:
+    """The rows of each combination of groups that has rows, by the values of the features."""
+    features = _features(sensitive_features, "sensitive_features", "sensitive_feature_", n_rows)
+    return {key: rows for key, rows in _rows_by_key(features).items() if len(rows)}
+
+
 def rows_of_groups(sensitive_features: Any, n_rows: int) -> list[NDArray[np.int64]]:
     """The rows of each combination of groups that has rows."""
-    features = _features(sensitive_features, "sensitive_features", "sensitive_feature_", n_rows)
-    return [rows for rows in _rows_by_key(features).values() if len(rows)]
+    return list(keyed_rows(sensitive_features, n_rows).values())
 
 
 class _Metric:

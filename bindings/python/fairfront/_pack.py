@@ -31,6 +31,7 @@ def pack(
     pool_rare: int = 0,
     min_group: int = 30,
     pool_groups: int = 0,
+    reference: dict[str, Any] | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     work_dir: str | os.PathLike[str] | None = None,
@@ -74,6 +75,9 @@ def pack(
         Groups with fewer training rows than this are reported, but left out of differences and ratios.
     pool_groups : int, default=0
         Groups with fewer training rows than this are pooled into one group, ``(other)``.
+    reference : dict, default=None
+        The reference group of sensitive features, such as ``{"race": "White"}``. Fronts then have the adverse impact
+        ratio, shortfall, odds ratio and standardized mean difference of every other group against it.
     random_state : int, RandomState, Generator or None, default=0
         The seed of the split and of the order of the rows. ``None`` draws a seed at random.
     n_jobs : int, default=None
@@ -116,6 +120,7 @@ def pack(
         min_group,
         pool_groups,
         seed(random_state),
+        reference,
     )
     check_numeric(numeric, pos_label)
     target, names, weight = column_roles(y, sensitive_features, sample_weight)

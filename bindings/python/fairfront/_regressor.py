@@ -83,6 +83,9 @@ class FairFrontRegressor(RegressorMixin, PredictsNumbers, FrontEstimator["FairRe
         Groups with fewer training rows than this are reported, but left out of differences and ratios.
     pool_groups : int, default=0
         Groups with fewer training rows than this are pooled into one group, ``(other)``.
+    reference : dict, default=None
+        The reference group of sensitive features, such as ``{"race": "White"}``. ``front_`` then has the
+        standardized mean difference of every other group against it.
     window : int, default=None
         The number of latest rows that ``partial_fit`` keeps. By default, it keeps all rows.
     reservoir : int, default=None

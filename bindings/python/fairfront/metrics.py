@@ -4,7 +4,9 @@ The module has rates (:func:`selection_rate`, :func:`true_positive_rate`, …), 
 (:func:`demographic_parity_difference`, :func:`equalized_odds_ratio`, …), and :class:`MetricFrame`, which evaluates any
 metric for each group, including those of scikit-learn, with intervals. For predicted numbers, it has scikit-learn's
 errors (:func:`mean_absolute_error`, :func:`r2_score`, …) and the differences between groups in means
-(:func:`mean_difference`) and in distributions (:func:`distribution_difference`).
+(:func:`mean_difference`) and in distributions (:func:`distribution_difference`). Groups are compared with a named
+reference group by :func:`adverse_impact_ratio`, :func:`shortfall`, :func:`odds_ratio` and
+:func:`standardized_mean_difference`.
 
 Examples
 --------
@@ -39,12 +41,20 @@ from fairfront._rates import (
     true_negative_rate,
     true_positive_rate,
 )
+from fairfront._reference import (
+    adverse_impact_ratio,
+    ks_statistic,
+    odds_ratio,
+    shortfall,
+    standardized_mean_difference,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
     "MetricFrame",
+    "adverse_impact_ratio",
     "count",
     "demographic_parity_difference",
     "demographic_parity_ratio",
@@ -55,15 +65,19 @@ __all__ = [
     "equalized_odds_ratio",
     "false_negative_rate",
     "false_positive_rate",
+    "ks_statistic",
     "mean_absolute_error",
     "mean_difference",
     "mean_pinball_loss",
     "mean_prediction",
     "mean_residual",
     "mean_squared_error",
+    "odds_ratio",
     "r2_score",
     "root_mean_squared_error",
     "selection_rate",
+    "shortfall",
+    "standardized_mean_difference",
     "true_negative_rate",
     "true_positive_rate",
 ]

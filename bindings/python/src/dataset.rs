@@ -130,9 +130,20 @@ pub(crate) struct Settings {
     pool_rare: usize,
     min_group: usize,
     pool_groups: usize,
+    /// The reference group of each named attribute.
+    reference: Vec<(String, String)>,
 }
 
 impl Settings {
+    /// Reference groups by the canonical names of their attributes, which are columns or intersections of them.
+    fn references(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        self.reference.iter().map(|(name, group)| {
+            let columns = grammar::attribute(name);
+            let name = columns.map_or_else(|_| name.clone(), |columns| attribute_name(&columns));
+            (name, group.clone())
+        })
+    }
+
     pub(crate) fn spec(&self) -> Result<Spec, Failure> {
         let share = 100.0 * self.validation_fraction;
         let held_out = 100.0 * self.holdout_fraction;
@@ -156,6 +167,7 @@ impl Settings {
             pool_rare: self.pool_rare,
             min_group: MinGroup(self.min_group),
             pool_groups: self.pool_groups,
+            references: self.references().collect(),
             ..Spec::default()
         })
     }
@@ -234,7 +246,26 @@ impl Parts<'_> {
                 .map_err(Failure::from)?;
             names.push(name);
         }
-        add_intersections(&mut spec, &mut names, &self.objectives);
+        let mut used = self.objectives;
+        let of_reference = settings.reference.iter();
+        used.extend(of_reference.map(|(name, _)| format!("intersection({name})")));
+        add_intersections(&mut spec, &mut names, &used);
+        // The columns may have other names than their attributes.
+        let column_names: Vec<String> = spec.sensitive.iter().map(|c| attribute_name(c)).collect();
+        spec.references = settings
+            .reference
+            .iter()
+            .map(|(name, _)| name)
+            .zip(settings.references())
+            .map(|(given, (canonical, group))| {
+                let own = |name: &String| name == given || *name == canonical;
+                let at = names.iter().position(own);
+                (
+                    at.map_or(canonical.clone(), |at| column_names[at].clone()),
+                    group,
+                )
+            })
+            .collect();
         if let Some(given) = self.weight {
             let column = given.column(py)?;
             spec.weight = Some(column.name.clone());

@@ -21,6 +21,7 @@ impl Wording for Keywords {
             (name, [], None) => name.to_owned(),
             (name, [], Some(value)) => format!("{name}={value}"),
             (name @ "sensitive_probability", [key], None) => format!("{name}[{}]", literal(key)),
+            ("reference", [key], Some(value)) => format!("reference={{{}: {value}}}", literal(key)),
             ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
             ("settings", [key], Some(value)) => {
                 format!("settings={{{}: {value}}}", literal(&underscored(key)))

@@ -335,7 +335,7 @@ fn odds_ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64
         return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
     }
     if limit.is_infinite() || x_a + x_b <= 0.0 || x_a + x_b >= n_a + n_b {
-        // Nobody is selected, or everybody is: odds cannot be compared.
+        // No row is selected, or every row is: odds cannot be compared.
         return 1.0;
     }
     let [q_a, q_b] = restricted_odds((x_a, n_a), (x_b, n_b), limit);

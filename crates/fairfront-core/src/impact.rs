@@ -1,7 +1,7 @@
 //! How the selection rate of a group compares with that of a reference group: sizes, tests and intervals.
 //!
 //! Successes of a [`Cell`] are selected rows. A function returns `None` if its value is undefined, such as a ratio
-//! to a reference group of which nobody is selected.
+//! to a reference group without selected rows.
 
 use crate::contrast::{Cell, Contrast};
 use crate::special::{bisect, normal_cdf, normal_quantile, wilson};
@@ -28,8 +28,8 @@ pub fn shortfall(group: &Cell, reference: &Cell) -> Option<f64> {
     Some(group.trials * reference.rate()? - group.successes)
 }
 
-/// The odds of selection of a group divided by the odds of the reference group. It is undefined if everybody in
-/// the group is selected, or nobody in the reference group.
+/// The odds of selection of a group divided by the odds of the reference group. It is undefined if every row
+/// of the group is selected, or no row of the reference group.
 pub fn odds_ratio(group: &Cell, reference: &Cell) -> Option<f64> {
     let (rate, of_reference) = (group.rate()?, reference.rate()?);
     let below = (1.0 - rate) * of_reference;

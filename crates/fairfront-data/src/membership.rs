@@ -307,6 +307,8 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
+    use fairfront_core::RowSource;
+
     use super::*;
     use crate::{Column, Encoded, Spec, SplitRule};
 

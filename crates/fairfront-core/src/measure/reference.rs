@@ -144,7 +144,7 @@ impl Measures {
     }
 
     /// The smallest ratio of the selection rate of a compared group to that of the reference group; `None` without a
-    /// reference group, or if nobody in it is selected.
+    /// reference group, or if no row of it is selected.
     pub fn adverse_impact_ratio(&self, attribute: usize) -> Option<f64> {
         let values = self.against_in_decisions(attribute, adverse_impact_ratio)?;
         of_attribute(&values, smallest)

@@ -471,7 +471,7 @@ impl<'a> Plan<'a> {
                     a.variance() + limit * limit * b.variance(),
                 ),
                 Contrast::OddsRatio { a, b, limit } => {
-                    // On the scale of logarithms; infinite if nobody or everybody is selected.
+                    // On the scale of logarithms; infinite if no row or every row is selected.
                     let [(one, of_one), (other, of_other)] = [log_odds(&a)?, log_odds(&b)?];
                     (one - other - libm::log(limit), of_one + of_other)
                 }
