@@ -16,6 +16,7 @@
 #                make bench-number-choice: the same for predicted numbers, on generated populations
 #                make bench-numbers: fronts of predicted numbers, compared with fairlearn
 #                make bench-classes: fronts of more than two classes, compared with scikit-learn and one-vs-rest fairlearn
+#                make bench-lda: searches for less discriminatory alternatives to LightGBM on Adult
 #                make bench-python: the Python package, compared with the command and fairlearn
 #                make bench-scale: fits by the number of rows, in memory and from the disk
 #                make bench-workers: rounds and scaling of processes, Ray and Dask
@@ -44,7 +45,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs reference licenses audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-python bench-scale bench-workers reproduce clean
+  bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-lda bench-python bench-scale bench-workers reproduce clean
 
 test: lint page-check rust-test docs licenses python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -166,7 +167,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-python bench-scale bench-workers
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-boosting bench-learners bench-networks bench-choice bench-number-choice bench-numbers bench-classes bench-lda bench-python bench-scale bench-workers
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -203,6 +204,10 @@ bench-numbers: $(VENV)/.bench-installed
 bench-classes: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/predicted_classes.py
+
+bench-lda: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/lda.py
 
 bench-penalty: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli

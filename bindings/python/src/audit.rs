@@ -8,8 +8,8 @@ use fairfront_run::{
 use pyo3::prelude::*;
 
 use crate::error::Failure;
-use crate::work;
 use crate::wording::worded;
+use crate::work;
 
 /// Decisions with everything that they are compared by.
 #[derive(FromPyObject)]

@@ -51,9 +51,9 @@ fn parameter(name: Name) -> Option<&'static str> {
         "target" => "y",
         "weight" => "sample_weight",
         same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
-        | "min_group" | "min_share" | "missing" | "missing_sensitive" | "numeric" | "order"
-        | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset" | "require"
-        | "reference" | "reservoir" | "solver" | "weights" | "window") => same,
+        | "min_group" | "min_share" | "missing" | "missing_sensitive" | "numeric"
+        | "order" | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset"
+        | "require" | "reference" | "reservoir" | "solver" | "weights" | "window") => same,
         _ => return None,
     })
 }

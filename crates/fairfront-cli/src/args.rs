@@ -10,9 +10,9 @@ use crate::audit_args::AuditArgs;
 use crate::bridge::ClusterArgs;
 use crate::help::{
     AUDIT, AUDIT_EXAMPLES, COMPARE, COMPARE_EXAMPLES, DATA_GET, DATA_GET_EXAMPLES, EXPORT,
-    EXPORT_EXAMPLES, FIT, INSPECT_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT, PREDICT_EXAMPLES, REPORT,
-    REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES, TUNE, TUNE_EXAMPLES, VERIFY,
-    VERIFY_EXAMPLES, fit_help,
+    EXPORT_EXAMPLES, FIT, INSPECT_EXAMPLES, LDA, LDA_EXAMPLES, PACK, PACK_EXAMPLES, PREDICT,
+    PREDICT_EXAMPLES, REPORT, REPORT_EXAMPLES, SELECT, SELECT_EXAMPLES, STREAM, STREAM_EXAMPLES,
+    TUNE, TUNE_EXAMPLES, VERIFY, VERIFY_EXAMPLES, fit_help,
 };
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
@@ -126,6 +126,9 @@ pub(crate) enum Command {
     /// Recompute a run from its folder and its data, and report differences
     #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Search a front for less discriminatory alternatives to a baseline, with tests and documents
+    #[command(long_about = LDA, after_help = LDA_EXAMPLES)]
+    Lda(LdaArgs),
     /// Export a model as an ONNX graph, SQL, or a table of coefficients
     #[command(long_about = EXPORT, after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
@@ -252,8 +255,21 @@ pub(crate) struct ReportArgs {
     /// With --figures, also write PNG; needs rsvg-convert (package librsvg2-bin or librsvg)
     #[arg(long, requires = "figures")]
     pub(crate) png: bool,
-    /// With --figures, the model whose predicted numbers or decisions between classes are drawn by group [default: the model that the report opens at]
-    #[arg(long, value_name = "N", requires = "figures")]
+    /// Write a model card of --model-id instead: HTML, or Markdown if the file ends with .md
+    #[arg(long, conflicts_with = "figures", requires_all = ["output", "model_id"])]
+    pub(crate) card: bool,
+    /// With --card, what the model is meant to be used for; repeat the flag for several
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) intended_use: Vec<String>,
+    /// With --card, what the model must not be used for; repeat the flag for several
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) out_of_scope: Vec<String>,
+    /// With --card, who answers questions about the model
+    #[arg(long, value_name = "TEXT", requires = "card")]
+    pub(crate) contact: Option<String>,
+    /// With --card, the model; with --figures, the model whose predicted numbers or decisions between classes
+    /// are drawn by group [default: the model that the report opens at]
+    #[arg(long, value_name = "N")]
     pub(crate) model_id: Option<ModelId>,
 }
 
@@ -324,7 +340,60 @@ pub(crate) struct VerifyArgs {
     /// to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
+    /// Also check this document against the run: a model card, or the output folder of `lda`; repeat the
+    /// flag for several
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) document: Vec<PathBuf>,
     /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LdaArgs {
+    /// Run folder
+    pub(crate) run: PathBuf,
+    /// Data files or known data set, if the files of the run are not in the current folder or next
+    /// to the run folder
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) files: Vec<String>,
+    /// The model that decides now: a fairfront model file; FILE:COLUMN with scores or decisions, one row per
+    /// row of the table in the same order; or :COLUMN for a column of the table
+    #[arg(long, value_name = "MODEL|FILE:COLUMN")]
+    pub(crate) baseline: String,
+    /// Rows with at least this score are selected by the baseline; needed for scores
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) baseline_threshold: Option<f64>,
+    /// Decision of the baseline that means selected; repeat the flag for several [default: 1, true or yes]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) baseline_selected: Vec<String>,
+    /// Confirm that the baseline was not trained on the validation, test and certify rows of the run
+    #[arg(long)]
+    pub(crate) baseline_unseen: bool,
+    /// The most that an alternative may perform worse than the baseline, as accuracy=X, auc=X or
+    /// cost(fp=A,fn=B)=X; X is a number or a percentage [default: accuracy=0.5%]
+    #[arg(long, value_name = "MEASURE=X")]
+    pub(crate) tolerance: Option<String>,
+    /// A difference between groups that must be smaller, such as demographic_parity_difference(race);
+    /// repeat the flag for several [default: the measures of the objectives]
+    #[arg(long, value_name = "MEASURE")]
+    pub(crate) measure: Vec<String>,
+    /// Compare each group only with this one, as ATTRIBUTE=GROUP; repeat the flag for several attributes
+    #[arg(long, value_name = "ATTRIBUTE=GROUP")]
+    pub(crate) reference: Vec<String>,
+    /// Confidence that all alternatives found are less discriminatory, between 0 and 1
+    #[arg(long, value_name = "C", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+    /// Text for the record, such as who chose the tolerance and why; repeat the flag for several
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Vec<String>,
+    /// Output folder: page, memo, data and a table of all candidates
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Replace the files of an earlier search in the output folder
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON instead of a summary
     #[arg(long)]
     pub(crate) json: bool,
 }

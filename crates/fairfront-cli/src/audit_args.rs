@@ -187,7 +187,7 @@ impl AuditArgs {
     /// The request. `today` is used if the format needs a date and none is set.
     pub(crate) fn request(&self, today: &str) -> anyhow::Result<AuditRequest> {
         let options = AuditOptions {
-            references: self.references()?,
+            references: references(&self.reference)?,
             confidence: self
                 .confidence
                 .unwrap_or(AuditOptions::default().confidence),
@@ -206,7 +206,7 @@ impl AuditArgs {
             }),
         };
         let (mut spec, reading) = TableArgs::of_audit(self).settings(None, false)?;
-        let source = self.source()?;
+        let source = source(&self.decisions)?;
         // Columns of the layout are sensitive, also next to those of a model.
         if !(spec.sensitive.is_empty() && matches!(source, AuditSource::Model { .. })) {
             for column in self.sex.iter().chain(&self.race) {
@@ -227,74 +227,6 @@ impl AuditArgs {
             options,
         })
     }
-
-    fn references(&self) -> Result<Vec<(String, String)>, Error> {
-        let parse = |text: &String| {
-            let parsed = text
-                .split_once('=')
-                .map(|(attribute, group)| (attribute.trim(), group.trim()));
-            match parsed.filter(|(attribute, group)| !attribute.is_empty() && !group.is_empty()) {
-                Some((attribute, group)) => Ok((attribute.to_owned(), group.to_owned())),
-                None => Err(Error::usage(format!(
-                    "--reference {text:?}: pass an attribute and a group, such as race=White"
-                ))),
-            }
-        };
-        self.reference.iter().map(parse).collect()
-    }
-
-    /// The model, or the file and the column.
-    fn source(&self) -> anyhow::Result<AuditSource> {
-        let text = &self.decisions;
-        let column = |file: Option<&str>, column: &str| -> anyhow::Result<AuditSource> {
-            let column = match column.starts_with('"') {
-                true => grammar::names(column)?.concat(),
-                false => column.to_owned(),
-            };
-            if column.is_empty() {
-                let message = format!("{text}: no column after the colon; add its name");
-                return Err(Error::usage(message).into());
-            }
-            Ok(AuditSource::Column {
-                file: file.map(PathBuf::from),
-                column,
-            })
-        };
-        if let Some(name) = text.strip_prefix(':') {
-            return column(None, name);
-        }
-        let path = Path::new(text);
-        if !path.exists() {
-            // Names of files and columns may contain colons.
-            let cuts: Vec<(&str, &str)> = text
-                .match_indices(':')
-                .map(|(at, _)| (&text[..at], &text[at + 1..]))
-                .collect();
-            let is_file = |(file, _): &&(&str, &str)| Path::new(file).is_file();
-            if let Some((file, name)) = cuts.iter().find(is_file) {
-                return column(Some(file), name);
-            }
-            if let Some((file, _)) = cuts.last() {
-                let message = format!("{file}: no such file; check the path");
-                return Err(anyhow::anyhow!(message));
-            }
-        }
-        let is_table = |name: &str| {
-            [".csv", ".csv.gz", ".parquet", ".tsv", ".txt"]
-                .iter()
-                .any(|end| name.to_lowercase().ends_with(end))
-        };
-        if path.is_file() && is_table(text) {
-            let message = format!(
-                "{text}: is not a model file; for a table of scores, add the column, as in {text}:score"
-            );
-            return Err(Error::usage(message).into());
-        }
-        Ok(AuditSource::Model {
-            model: Box::new(Model::read(path)?),
-            name: text.clone(),
-        })
-    }
 }
 
 /// Parses a share: `2%` or `0.02`.
@@ -312,5 +244,73 @@ fn share(flag: &str, text: &str) -> Result<f64, Error> {
         Error::usage(format!(
             "{flag} {text}: not a share; choose a percentage, such as 2%"
         ))
+    })
+}
+
+/// Parses reference groups: `race=White`.
+pub(crate) fn references(texts: &[String]) -> Result<Vec<(String, String)>, Error> {
+    let parse = |text: &String| {
+        let parsed = text
+            .split_once('=')
+            .map(|(attribute, group)| (attribute.trim(), group.trim()));
+        match parsed.filter(|(attribute, group)| !attribute.is_empty() && !group.is_empty()) {
+            Some((attribute, group)) => Ok((attribute.to_owned(), group.to_owned())),
+            None => Err(Error::usage(format!(
+                "--reference {text:?}: pass an attribute and a group, such as race=White"
+            ))),
+        }
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// A model, or a file and a column.
+pub(crate) fn source(text: &str) -> anyhow::Result<AuditSource> {
+    let column = |file: Option<&str>, column: &str| -> anyhow::Result<AuditSource> {
+        let column = match column.starts_with('"') {
+            true => grammar::names(column)?.concat(),
+            false => column.to_owned(),
+        };
+        if column.is_empty() {
+            let message = format!("{text}: no column after the colon; add its name");
+            return Err(Error::usage(message).into());
+        }
+        Ok(AuditSource::Column {
+            file: file.map(PathBuf::from),
+            column,
+        })
+    };
+    if let Some(name) = text.strip_prefix(':') {
+        return column(None, name);
+    }
+    let path = Path::new(text);
+    if !path.exists() {
+        // Names of files and columns may contain colons.
+        let cuts: Vec<(&str, &str)> = text
+            .match_indices(':')
+            .map(|(at, _)| (&text[..at], &text[at + 1..]))
+            .collect();
+        let is_file = |(file, _): &&(&str, &str)| Path::new(file).is_file();
+        if let Some((file, name)) = cuts.iter().find(is_file) {
+            return column(Some(file), name);
+        }
+        if let Some((file, _)) = cuts.last() {
+            let message = format!("{file}: no such file; check the path");
+            return Err(anyhow::anyhow!(message));
+        }
+    }
+    let is_table = |name: &str| {
+        [".csv", ".csv.gz", ".parquet", ".tsv", ".txt"]
+            .iter()
+            .any(|end| name.to_lowercase().ends_with(end))
+    };
+    if path.is_file() && is_table(text) {
+        let message = format!(
+            "{text}: is not a model file; for a table of scores, add the column, as in {text}:score"
+        );
+        return Err(Error::usage(message).into());
+    }
+    Ok(AuditSource::Model {
+        model: Box::new(Model::read(path)?),
+        name: text.to_owned(),
     })
 }

@@ -167,12 +167,17 @@ With --figures, `report` draws figures for papers and slides instead: the front 
 objective that compares groups, its trade-off in four panels (loss, rates or means by group,
 difference, accuracy or error). For a target that is a number, it also draws the distributions of
 the predictions by group, and for classes the shares of decisions by class and group, of the
-unmitigated model and another one.";
+unmitigated model and another one.
+
+With --card, `report` writes the model card of a model: its details, intended use, data, measures with
+intervals, certificates and limits. Each number has a footnote with its source; `verify --document`
+checks the card.";
 
 pub(crate) const REPORT_EXAMPLES: &str = "\
 Examples:
   fairfront report runs/sex
   fairfront report runs/sex -o sex.html
+  fairfront report runs/sex --card --model-id 12 --intended-use \"Small loans\" -o card.html
   fairfront report runs/sex --figures --png
   fairfront report runs/salary --figures --model-id 12";
 
@@ -212,6 +217,9 @@ without their folders: `verify` looks for them in the current folder, then next 
 pass the paths if the files are elsewhere. The state of a stream is recomputed from the rows that it
 stores.
 
+--document also checks a model card, or the output folder of `lda`: fairfront writes it again from the
+run and compares it line by line, so that a changed number, word or source is found.
+
 Values must agree to 1e-9 of their size; counts and strings must be equal. The exit code is 0 if
 everything agrees, and 1 if something differs or the data are not those of the run. `verify` names
 the largest difference.";
@@ -220,7 +228,32 @@ pub(crate) const VERIFY_EXAMPLES: &str = "\
 Examples:
   fairfront verify runs/sex
   fairfront verify runs/sex archive/loans.csv
+  fairfront verify runs/sex --document card.html --document search
   fairfront verify runs/gender --json";
+
+pub(crate) const LDA: &str = "\
+Search a front for less discriminatory alternatives to a baseline, with tests and documents
+
+A less discriminatory alternative is a model that treats groups more equally than the baseline does, at
+almost the same performance. `lda` compares every model of the run's front with the baseline on the same
+rows, which neither was trained on. An alternative is not worse than the baseline by the tolerance or more,
+and all its differences between groups are smaller, in paired score tests. The validation rows determine the
+order of the tests and the baseline's worst pair of groups; candidates are tested on the `certify` rows, or on
+the test rows if there are none, until the first test fails. All alternatives found hold together at the
+confidence. Each new search on the same rows is logged in the run folder and spends confidence; repeating a
+search is free.
+
+The output folder has `lda.html`, a page to print; `memo.html` and `memo.md`, a memo in plain English;
+`lda.json`, all numbers; and `candidates.csv`. They report everyone's absolute rates, the people who would be
+decided differently and how they turned out, the effect of each column, what was searched, and what no linear
+model on these columns can reach, with proof. These are screening figures, not legal conclusions.";
+
+pub(crate) const LDA_EXAMPLES: &str = "\
+Examples:
+  fairfront fit loans.csv --target repaid --sensitive race --split 50/10/20/20 --family auto --out runs/loans
+  fairfront lda runs/loans --baseline scores.csv:score --baseline-threshold 0.6 --baseline-unseen -o lda
+  fairfront lda runs/loans --baseline model.json --baseline-unseen --tolerance auc=0.005 \\
+    --reference race=White --note \"Tolerance chosen by the credit committee\" -o lda";
 
 pub(crate) const EXPORT: &str = "\
 Export a model as an ONNX graph, SQL, or a table of coefficients

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fairfront_data::{
     ColumnType, Decimal, Error, Input, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions,
-    Source, Spec, data_folder, grammar, pack_files,
+    Source, Spec, attribute_name, data_folder, grammar, pack_files,
 };
 use fairfront_run::{FamilyName, SolverName};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -67,6 +67,11 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     bins: Vec<String>,
+    /// Reference group of a sensitive attribute, e.g. race=White: measure the adverse impact ratio,
+    /// shortfall and odds ratio of every other group against it; repeat for several attributes
+    #[arg(long, value_name = "ATTRIBUTE=GROUP", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    reference: Vec<String>,
     /// Report groups with fewer than N training rows, but leave them out of differences and ratios;
     /// for true (false) positive rates, only positive (negative) rows count [default: 30]
     #[arg(long, value_name = "N", help_heading = "Columns")]
@@ -505,6 +510,7 @@ impl TableArgs {
             },
             sensitive: list(self.sensitive, other.sensitive),
             bins: list(self.bins, other.bins),
+            reference: list(self.reference, other.reference),
             min_group: self.min_group.or(other.min_group),
             pool_groups: self.pool_groups.or(other.pool_groups),
             drop: list(self.drop, other.drop),
@@ -564,6 +570,12 @@ impl TableArgs {
             let (column, edges) = of_flag("--bins", grammar::bins(text))?;
             let before = spec.bins.insert(column.clone(), edges);
             once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
+        }
+        for text in &self.reference {
+            let (columns, group) = of_flag("--reference", grammar::reference(text))?;
+            let name = attribute_name(&columns);
+            let before = spec.references.insert(name.clone(), group);
+            once("--reference", &name, before.is_some())?;
         }
         if !self.mark.is_empty() {
             spec.marks = names("--mark", &self.mark)?;

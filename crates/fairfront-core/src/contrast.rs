@@ -312,6 +312,9 @@ fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
         // A ratio is at least 0, and above 0 unless a has no successes.
         return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
     }
+    if limit.is_infinite() {
+        return 1.0;
+    }
     // p̃_b is the smaller root of A p² + B p + C.
     let a = (n_a + n_b) * limit;
     let b = -(n_a * limit + x_a + n_b + x_b * limit);

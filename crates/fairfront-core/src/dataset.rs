@@ -39,6 +39,10 @@ pub struct Attribute {
     /// Groups that are too small to be compared.
     #[serde(default, skip_serializing_if = "SmallGroups::is_empty")]
     pub small: SmallGroups,
+    /// The position of the reference group, if the user named one: the group that others are compared with in
+    /// adverse impact ratios, shortfalls and odds ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<usize>,
 }
 
 impl Attribute {
@@ -48,7 +52,18 @@ impl Attribute {
             name: name.into(),
             groups,
             small: SmallGroups::default(),
+            reference: None,
         }
+    }
+
+    /// The groups that are compared with the reference group: all others with enough rows. None without a
+    /// reference group.
+    pub fn compared_with_reference(&self) -> impl Iterator<Item = usize> + use<'_> {
+        let all = 0..self.groups.len();
+        all.filter(|g| {
+            self.reference.is_some_and(|reference| reference != *g)
+                && !self.small.all.contains(&(*g as u32))
+        })
     }
 
     /// Groups that are left out of at least one comparison.

@@ -77,6 +77,7 @@ mod number_change;
 mod number_tally;
 mod objective;
 mod offset;
+mod paired;
 mod predictor;
 mod probability;
 mod problem;
@@ -114,8 +115,8 @@ pub use impact::{
 };
 pub use lanes::{LANES, Lanes};
 pub use measure::{
-    ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures, NumberMeasures,
-    NumberSums, measure, target_shares,
+    AgainstReference, ClassCounts, ClassMeasures, Confusion, Costs, MOST_PAIRS, Measure, Measures,
+    NumberMeasures, NumberSums, measure, target_shares,
 };
 pub use message::{
     Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, structured, with,
@@ -131,6 +132,7 @@ pub use objective::{
     ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
 pub use offset::better_offsets;
+pub use paired::{PairTally, PairedSum, RateIn, ValueCounts};
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{

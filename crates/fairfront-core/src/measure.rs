@@ -1,11 +1,13 @@
 mod class;
 mod number;
+mod reference;
 
 use std::borrow::Cow;
 
 pub(crate) use self::class::add_calibrated_losses;
 pub use self::class::{ClassCounts, ClassMeasures, MOST_PAIRS};
 pub use self::number::{NumberMeasures, NumberSums, target_shares};
+pub use self::reference::AgainstReference;
 use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::{ClassRate, Distance, Output};
 use crate::predictor::Predictor;
@@ -102,6 +104,8 @@ pub struct Measures {
     pub groups: Vec<Vec<Confusion>>,
     /// For each attribute, the groups that are left out of differences and ratios.
     pub small: Vec<SmallGroups>,
+    /// For each attribute, the position of the reference group, if there is one.
+    pub references: Vec<Option<usize>>,
     /// Measures of the calibrated probabilities, if requested.
     pub probabilities: Option<Probabilities>,
     /// Measures of predicted numbers, if the target is a number. Decisions do not exist then, and all
@@ -380,6 +384,7 @@ impl Measures {
                 .map(|a| vec![Confusion::default(); a.groups.len()])
                 .collect(),
             small: attributes.iter().map(|a| a.small.clone()).collect(),
+            references: attributes.iter().map(|a| a.reference).collect(),
             probabilities: None,
             numbers: None,
             classes: None,
@@ -499,6 +504,7 @@ impl Measures {
             },
             groups: groups.map(add).collect(),
             small: self.small.clone(),
+            references: self.references.clone(),
             // An area under the curve is not a sum over rows.
             probabilities: None,
             numbers: match (&self.numbers, &other.numbers) {
@@ -528,6 +534,7 @@ impl Measures {
             "brier_score",
             "auc",
             "calibration_error",
+            "ks",
         ];
         let mut names = overall.map(str::to_owned).to_vec();
         for attribute in &schema.attributes {
@@ -541,6 +548,7 @@ impl Measures {
                 "mutual_information",
             ];
             names.extend(differences.map(|name| format!("{name}({a})")));
+            names.extend(reference::names(attribute));
             for group in &attribute.groups {
                 let of_group = [
                     "count",
@@ -583,6 +591,7 @@ impl Measures {
             quality.brier_score,
             quality.auc,
             quality.calibration_error,
+            quality.ks,
         ];
         for (a, groups) in self.groups.iter().enumerate() {
             values.extend([
@@ -593,6 +602,7 @@ impl Measures {
                 self.equalized_odds_difference(a),
                 self.mutual_information(a),
             ]);
+            values.extend(self.reference_values(a));
             for (i, g) in groups.iter().enumerate() {
                 let quality = probabilities.and_then(|p| p.groups.get(a)?.get(i));
                 let quality = quality.copied().unwrap_or_default();
@@ -682,6 +692,7 @@ pub fn measure(
             log_loss: share(sums[0], total),
             groups: groups.collect(),
             small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
+            references: schema.attributes.iter().map(|a| a.reference).collect(),
             probabilities: None,
             numbers: None,
             classes: None,

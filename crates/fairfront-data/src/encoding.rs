@@ -308,6 +308,19 @@ impl Encoding {
                 rule.column
             )));
         }
+        for rule in &self.attributes {
+            let attribute = &rule.attribute;
+            if attribute
+                .reference
+                .is_some_and(|g| g >= attribute.groups.len())
+            {
+                return Err(Error::BadEncoding(format!(
+                    "the reference group of {:?} is not one of its {}",
+                    attribute.name,
+                    counted(attribute.groups.len(), "group")
+                )));
+            }
+        }
         for rule in &self.numeric {
             let sound = rule.shift.is_finite() && rule.mean.is_finite();
             if !sound || !rule.factor.is_finite() || rule.factor <= 0.0 {

@@ -187,6 +187,20 @@ pub fn attribute(text: &str) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
+/// Reads `ATTRIBUTE=GROUP`: `race=White`, `sex:race=Female:White`. The group is everything after the sign, as
+/// groups may contain special characters, unless it is in double quotes.
+pub fn reference(text: &str) -> Result<(Vec<String>, String), Error> {
+    let mut scanner = Scanner::new(text);
+    let mut names = vec![scanner.name()?];
+    while scanner.take(':') {
+        names.push(scanner.name()?);
+    }
+    scanner.expect('=')?;
+    let group = scanner.name_up_to('\0')?;
+    scanner.finish()?;
+    Ok((names, group))
+}
+
 /// Reads `COLUMN=WORD`, or `WORD` alone: `workclass=category`, `drop`.
 pub fn setting(text: &str) -> Result<(Option<String>, String), Error> {
     let mut scanner = Scanner::new(text);
@@ -305,6 +319,16 @@ mod tests {
                 vec!["Preschool".into(), "1st-4th".into()]
             )
         );
+        assert_eq!(
+            reference("race=White").unwrap(),
+            (vec!["race".into()], "White".into())
+        );
+        assert_eq!(
+            reference("sex:age = F:<= 25").unwrap(),
+            (vec!["sex".into(), "age".into()], "F:<= 25".into())
+        );
+        assert_eq!(reference(r#"race=" a""#).unwrap().1, " a");
+        assert!(reference("race").is_err() && reference("race=").is_err());
         assert_eq!(setting("drop").unwrap(), (None, "drop".into()));
         assert_eq!(
             call("synthetic:3(rows=500, rotation=-1.2)").unwrap(),
@@ -347,7 +371,7 @@ mod tests {
 
         #[test]
         fn no_string_panics(text in ".*") {
-            let _ = (names(&text), attribute(&text), setting(&text), bins(&text), merge(&text), call(&text));
+            let _ = (names(&text), attribute(&text), setting(&text), bins(&text), reference(&text), merge(&text), call(&text));
         }
     }
 }

@@ -7,12 +7,13 @@ use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, aside, grouped, say,
 use serde::{Deserialize, Serialize};
 
 use crate::category::{Categories, Labels, plain_number};
-use crate::error::{Error, near_names};
+use crate::error::{Error, near_names, near_words};
 use crate::read::parse_number;
 use crate::rule::OTHER;
-use crate::setting::{BINS, MERGE, POOL_GROUPS, SENSITIVE, TYPE};
+use crate::setting::{BINS, MERGE, POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, TYPE};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::Table;
+use crate::target::TargetKind;
 
 /// The group of rows whose sensitive value is missing, if such rows form a group.
 pub const MISSING_GROUP: &str = "(missing)";
@@ -245,6 +246,43 @@ impl AttributeRule {
             Some(counts) => SmallGroups::new(least, &counts),
             None => SmallGroups::of_classes(least, counts),
         };
+    }
+
+    /// Finds the reference group that a spec names for this attribute. Only decisions between two classes and
+    /// predicted numbers have measures against it.
+    pub(crate) fn fix_reference(
+        &mut self,
+        spec: &Spec,
+        target: Option<&TargetKind>,
+    ) -> Result<(), Error> {
+        let Some(wanted) = spec.references.get(&self.attribute.name) else {
+            return Ok(());
+        };
+        if TargetKind::n_places(target) > 2 {
+            return Err(Error::Usage(say![
+                REFERENCE.of(&self.attribute.name).is(wanted),
+                ": measures against a reference group need a binary target or a number, but the target has \
+                 more than two classes";
+                "remove ", REFERENCE;
+                "choose the classes that count as positive", with(POSITIVE)
+            ]));
+        }
+        let groups = &self.attribute.groups;
+        let exact = groups.iter().position(|group| group == wanted);
+        let same = || {
+            groups
+                .iter()
+                .position(|g| self.plain(g) == self.plain(wanted))
+        };
+        let Some(found) = exact.or_else(same) else {
+            let near = near_words(wanted, groups.iter().map(String::as_str));
+            return Err(Error::Usage(say![
+                REFERENCE.of(&self.attribute.name).is(wanted),
+                format!(": the attribute has no group {wanted:?}; {near}")
+            ]));
+        };
+        self.attribute.reference = Some(found);
+        Ok(())
     }
 
     /// The groups that occur in `rows`, in order. If several names stand for the same numbers, the first is

@@ -250,8 +250,10 @@ impl Prepared {
             }
         }
         let counts = self.all_training_counts();
+        let target = self.target.as_ref().map(|rule| &rule.kind);
         for (rule, counts) in self.attributes.iter_mut().zip(&counts) {
             rule.fix_small(counts);
+            rule.fix_reference(&self.spec, target)?;
         }
         Ok(())
     }

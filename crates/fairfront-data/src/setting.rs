@@ -27,6 +27,7 @@ settings! {
     POOL_GROUPS = Name::new("pool_groups");
     POOL_RARE = Name::new("pool_rare");
     POSITIVE = Name::new("positive");
+    REFERENCE = Name::new("reference");
     SCALE = Name::new("scale");
     SEED = Name::new("seed");
     SENSITIVE = Name::new("sensitive");

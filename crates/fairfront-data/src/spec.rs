@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::comparison::Written;
 use crate::date_part;
+use crate::error::near_names;
 use crate::grammar;
 use crate::read::ReadOptions;
 use crate::setting::{
     BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MARK, MERGE, MISSING, MISSING_SENSITIVE, NUMERIC,
-    POOL_GROUPS, POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
+    POOL_GROUPS, POSITIVE, REFERENCE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
 };
 use crate::table::ColumnType;
 use crate::target_class;
@@ -228,6 +229,9 @@ pub struct Spec {
     pub sensitive: Vec<Vec<String>>,
     /// Bin edges that turn a numeric sensitive column into groups.
     pub bins: BTreeMap<String, Vec<f64>>,
+    /// The reference groups of sensitive attributes, by the canonical names of the attributes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub references: BTreeMap<String, String>,
     /// The only columns to use as features, if set.
     pub features: Option<Vec<String>>,
     /// Columns to exclude from the features.
@@ -545,6 +549,17 @@ impl Spec {
                 ]);
             }
         }
+        for (name, group) in &self.references {
+            let mut names = self.sensitive.iter().map(|columns| attribute_name(columns));
+            if !names.any(|known| known == *name) {
+                let names: Vec<String> = self.sensitive.iter().map(|c| attribute_name(c)).collect();
+                let near = near_names(name, names.iter().map(String::as_str));
+                return usage(say![
+                    REFERENCE.of(name).is(group),
+                    format!(": no sensitive attribute {name:?}; {near}")
+                ]);
+            }
+        }
         if let Some(balance) = &self.balance {
             let name = attribute_name(balance);
             if !self.sensitive.iter().any(|a| attribute_name(a) == name) {
@@ -777,6 +792,10 @@ mod tests {
         assert!(rejected(|s| s.sensitive.push(vec!["sex".into()])).contains("listed twice"));
         assert!(rejected(|s| s.split = SplitRule::Column("y".into())).contains("split"));
         assert!(rejected(|s| s.balance = Some(vec!["age".into()])).starts_with("balance"));
+        assert_eq!(
+            rejected(|s| drop(s.references.insert("rac".into(), "White".into()))),
+            "reference of \"rac\"=White: no sensitive attribute \"rac\"; available: \"sex\", \"sex:race\""
+        );
         assert!(rejected(|s| drop(s.bins.insert("age".into(), vec![3.0]))).starts_with("bins"));
         assert!(
             rejected(|s| (s.target, s.positive) = (None, Some("1".into())))

@@ -319,6 +319,12 @@ impl StoredRows {
                 false => UNKNOWN_GROUP,
             };
             codes.push(seen.iter().map(code).collect());
+            let reference = rule
+                .attribute
+                .reference
+                .filter(|g| seen.get(*g) == Some(&true));
+            rule.attribute.reference =
+                reference.map(|g| seen[..g].iter().filter(|seen| **seen).count());
             let mut keep = seen.iter().copied();
             let groups = &mut rule.attribute.groups;
             groups.retain(|_| keep.next().unwrap_or(true));

@@ -24,7 +24,7 @@ pub use file::{NewFile, write_file};
 pub use model::{Model, PerScore, Provenance};
 pub use model_id::ModelId;
 pub use predict::{
-    Audit, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind,
-    AuditedValues, ClassDifferences, Lacking, PredictOptions, Predicted, Predictions, Summary,
-    Unknown, predict, score_file, score_table,
+    Audit, AuditedAgainst, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup,
+    AuditedKind, AuditedReference, AuditedValues, ClassDifferences, Lacking, PredictOptions,
+    Predicted, Predictions, Summary, Unknown, predict, score_file, score_table,
 };

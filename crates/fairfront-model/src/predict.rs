@@ -7,8 +7,8 @@ mod output;
 mod score;
 
 pub use audited::{
-    Audit, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind,
-    AuditedValues, ClassDifferences, Unknown,
+    Audit, AuditedAgainst, AuditedAttribute, AuditedClass, AuditedDifferences, AuditedGroup,
+    AuditedKind, AuditedReference, AuditedValues, ClassDifferences, Unknown,
 };
 pub use output::Predictions;
 pub use score::score_table;

@@ -17,6 +17,8 @@ pub struct Document {
     pub facts: Vec<(String, Prose)>,
     /// The content.
     pub blocks: Vec<Block>,
+    /// How the document was made, as a comment at its end. It must not contain two hyphens in a row.
+    pub origin: Option<String>,
 }
 
 /// A part of a document.
@@ -246,6 +248,7 @@ mod tests {
                     caption: "Rates".into(),
                 },
             ],
+            origin: Some("made by a test".into()),
         }
     }
 

@@ -18,11 +18,13 @@
 mod ask;
 mod audit;
 mod calibration;
+mod card;
 mod certify;
 mod checkpoint;
 mod compare;
 mod diagnostic;
 mod distribution;
+mod document;
 mod error;
 mod families;
 mod family;
@@ -31,6 +33,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod lda;
 mod learner_info;
 mod mark;
 mod meaning;
@@ -65,6 +68,7 @@ pub use audit::{
     LocalLawRequest, LocalLawTable, MatchedBy, RateOfGroup, ReferenceBy, SourceKind, TestUsed,
     UnknownRows, audit, audit_page, audit_rows,
 };
+pub use card::{CardRequest, model_card};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
     TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,
@@ -76,6 +80,7 @@ pub use compare::{
     MOST_VOLUME_OBJECTIVES, MeasureComparison, NamedFront, Origin, UNMITIGATED, compare,
     compare_measures,
 };
+pub use document::check_documents;
 pub use error::Error;
 pub use fairfront_learn::Stratum;
 pub use families::{EstimatorPlan, GroupPlan, plan_estimators};
@@ -93,6 +98,12 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use lda::{
+    BaselineInfo, BaselineRequest, Both, Candidate, Changed, ColumnEffects, Estimated, Finding,
+    GroupOutcome, Lda, LdaFiles, LdaRequest, Limits, MeasureInfo, Moved, Outcomes, Performance,
+    PricedErrors, Proven, SearchedRun, TestInfo, Tolerance, WithoutColumn, WorstPair, lda_memo,
+    lda_page, search,
+};
 pub use learner_info::{InputInfo, LearnerInfo};
 pub use meaning::{Among, Better, Meaning, MeasureMeaning, ObjectiveMeaning, Unit};
 pub use measured::SplitValues;

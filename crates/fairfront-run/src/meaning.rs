@@ -201,7 +201,7 @@ type Row = (
 const RATIO_ELSEWHERE: [&str; 2] = ["disparate_impact", "disparate_impact_ratio"];
 
 /// All measures, in the order in which tables list them.
-const MEASURES: [Row; 22] = [
+const MEASURES: [Row; 27] = [
     (
         "accuracy",
         Some(Larger),
@@ -264,6 +264,15 @@ const MEASURES: [Row; 22] = [
         &[],
         &[],
         "how far probabilities are from the share of positive labels, on average over ten bins: 0 is perfect",
+    ),
+    (
+        "ks",
+        Some(Larger),
+        Number,
+        All,
+        &[],
+        &["ks_statistic"],
+        "the largest distance between the distributions of the scores of positive and of negative labels: 0 means equal, 1 means separate",
     ),
     (
         "error_rate",
@@ -331,6 +340,42 @@ const MEASURES: [Row; 22] = [
         &["selection_rate"],
         &[],
         "how much a decision reveals about the group, in nats: 0 means nothing",
+    ),
+    (
+        "adverse_impact_ratio",
+        Some(Larger),
+        Ratio,
+        All,
+        &["selection_rate"],
+        &["air", "impact_ratio"],
+        "the selection rate of a group divided by that of the reference group, and for an attribute the smallest: 1 means equal; below 0.8 fails the four-fifths rule",
+    ),
+    (
+        "shortfall",
+        Some(Smaller),
+        Count,
+        All,
+        &["selection_rate"],
+        &[],
+        "how many more selected people a group would need for the selection rate of the reference group, and for an attribute the sum over groups that have a lower rate",
+    ),
+    (
+        "odds_ratio",
+        Some(Larger),
+        Ratio,
+        All,
+        &["selection_rate"],
+        &[],
+        "the odds of selection of a group divided by those of the reference group, and for an attribute the smallest: 1 means equal",
+    ),
+    (
+        "standardized_mean_difference",
+        None,
+        Number,
+        All,
+        &[],
+        &["smd"],
+        "the mean probability of a group minus that of the reference group, in standard deviations of the probabilities of all rows, and for an attribute the one of largest size: 0 means equal",
     ),
     (
         "count",
@@ -407,7 +452,7 @@ const MEASURES: [Row; 22] = [
 ];
 
 /// The measures of predicted numbers.
-const MEASURES_OF_NUMBERS: [Row; 14] = [
+const MEASURES_OF_NUMBERS: [Row; 15] = [
     (
         "rmse",
         Some(Smaller),
@@ -524,6 +569,15 @@ const MEASURES_OF_NUMBERS: [Row; 14] = [
         &["mae"],
         &[],
         "the largest mean absolute error of any group",
+    ),
+    (
+        "standardized_mean_difference",
+        None,
+        Number,
+        All,
+        &[],
+        &["smd"],
+        "the mean prediction of a group minus that of the reference group, in standard deviations of the predictions of all rows, and for an attribute the one of largest size: 0 means equal",
     ),
     (
         "count",
@@ -806,7 +860,10 @@ mod tests {
 
     fn schema() -> Schema {
         Schema {
-            attributes: vec![fairfront_core::Attribute::new("sex", vec!["F".into()])],
+            attributes: vec![fairfront_core::Attribute {
+                reference: Some(1),
+                ..fairfront_core::Attribute::new("sex", vec!["F".into(), "M".into()])
+            }],
             numeric: Vec::new(),
             categorical: Vec::new(),
             target: Target::Binary,

@@ -100,7 +100,11 @@ fn families(run: &RunInfo, front: &FrontTable) -> Vec<String> {
 
 /// Certificates without the individual tests, which the report does not show.
 fn certificates(uses: &[Use]) -> serde_json::Result<Vec<serde_json::Value>> {
-    let shown = uses.iter().map(|used| {
+    // Searches compare models with a baseline, which the report does not know.
+    let own = uses
+        .iter()
+        .filter(|used| !used.certificate.against_baseline);
+    let shown = own.map(|used| {
         let mut shown = serde_json::to_value(&used.certificate)?;
         if let Some(fields) = shown.as_object_mut() {
             fields.remove("tested");

@@ -4,6 +4,10 @@
 use fairfront_core::{Name, settings};
 
 settings! {
+    BASELINE = Name::new("baseline");
+    BASELINE_SELECTED = Name::new("baseline_selected");
+    BASELINE_THRESHOLD = Name::new("baseline_threshold");
+    BASELINE_UNSEEN = Name::new("baseline_unseen");
     BEST = Name::new("best");
     BY = Name::new("by");
     CONFIDENCE = Name::new("confidence");
@@ -16,6 +20,7 @@ settings! {
     MOST = Name::new("most");
     OBJECTIVE = Name::new("objective");
     PENALTY = Name::new("penalty");
+    MEASURE = Name::new("measure");
     MODELS = Name::new("models");
     POLISH = Name::new("polish");
     PREDICT = Name::command_named("predict");
@@ -27,6 +32,7 @@ settings! {
     SELECT_CONFIDENCE = Name::new("confidence").in_command("select");
     SET = Name::new("set");
     STREAM_FLUSH = Name::new("flush").in_command("stream");
+    TOLERANCE = Name::new("tolerance");
     TRY = Name::new("try");
     VERIFY = Name::command_named("verify");
     DATE = Name::new("date");

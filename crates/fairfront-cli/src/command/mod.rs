@@ -7,6 +7,7 @@ mod demo;
 mod export;
 mod fit;
 mod inspect;
+mod lda;
 mod pack;
 mod predict;
 mod report;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
         Command::Report(args) => report::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
+        Command::Lda(args) => lda::run(&args)?,
         Command::Export(args) => export::run(&args)?,
         Command::Audit(args) => audit::run(&args)?,
         Command::Predict(args) => predict::run(&args)?,

@@ -1,7 +1,10 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
-use fairfront_run::{Conversion, Error, page_data, write_figures, write_page};
+use fairfront_run::{
+    CardRequest, Conversion, Error, Run, logged_uses, model_card, page_data, write_figures,
+    write_page,
+};
 
 use crate::args::ReportArgs;
 use crate::output::{self, Target};
@@ -11,6 +14,15 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     if args.figures {
         return draw(args);
     }
+    if args.card {
+        return card(args);
+    }
+    if let Some(id) = args.model_id {
+        let message = format!(
+            "--model-id {id} applies only to --card and --figures; remove it, or add one of them"
+        );
+        return Err(fairfront_data::Error::usage(message).into());
+    }
     let Some(path) = &args.output else {
         let path = write_page(&args.run)?;
         return output::print_data(&format!("{}\n", path.display()));
@@ -19,6 +31,33 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     target.check_free(args.force)?;
     let html = page_data(&args.run)?.to_html();
     target.write_by(|out| Ok(out.write_all(html.as_bytes())?))
+}
+
+/// Writes the model card of a model.
+fn card(args: &ReportArgs) -> anyhow::Result<()> {
+    let (Some(path), Some(model_id)) = (&args.output, args.model_id) else {
+        let message = "--card needs a model and a file; pass --model-id and --output";
+        return Err(fairfront_data::Error::usage(message).into());
+    };
+    let target = Target::check(path)?;
+    target.check_free(args.force)?;
+    let mut run = Run::read(&args.run)?;
+    run.uses = logged_uses(&args.run)?;
+    let request = CardRequest {
+        model_id,
+        intended_use: args.intended_use.clone(),
+        out_of_scope: args.out_of_scope.clone(),
+        contact: args.contact.clone(),
+    };
+    let document = model_card(&run, &request)?;
+    let is_markdown = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    let text = match is_markdown {
+        true => document.to_markdown(),
+        false => document.to_html(),
+    };
+    target.write_by(|out| Ok(out.write_all(text.as_bytes())?))
 }
 
 fn draw(args: &ReportArgs) -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use std::path::Path;
 use fairfront_core::{counted, grouped, readable};
 use fairfront_data::Diagnostic;
 use fairfront_model::{
-    Audit, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind, AuditedValues, Lacking,
-    Predicted, Summary,
+    Audit, AuditedAgainst, AuditedClass, AuditedDifferences, AuditedGroup, AuditedKind,
+    AuditedReference, AuditedValues, Lacking, Predicted, Summary,
 };
 
 use super::front::significant;
@@ -210,6 +210,9 @@ pub(crate) fn audit(found: &Audit) -> String {
             .map(|(name, of)| (name.as_str(), of));
         classes(&of_groups.chain([all]).collect::<Vec<_>>(), found, &mut out);
         let _ = writeln!(out, "  {}", differences(&attribute.differences));
+        if let Some(reference) = &attribute.reference {
+            against(reference, &mut out);
+        }
         if !attribute.left_out.is_empty() {
             let groups = attribute.left_out.join(", ");
             let _ = writeln!(
@@ -238,6 +241,37 @@ pub(crate) fn audit(found: &Audit) -> String {
         let _ = writeln!(out, "\nignored {n} without {missing}");
     }
     out
+}
+
+/// Renders the comparison with a reference group: one row per group, and one for the attribute.
+fn against(reference: &AuditedReference, out: &mut String) {
+    let values = |of: &AuditedAgainst| match of {
+        AuditedAgainst::Decisions {
+            adverse_impact_ratio,
+            shortfall,
+            odds_ratio,
+        } => [adverse_impact_ratio, shortfall, odds_ratio]
+            .map(|value| number(*value))
+            .to_vec(),
+        AuditedAgainst::Numbers {
+            standardized_mean_difference,
+        } => vec![number(*standardized_mean_difference)],
+    };
+    let heads: &[&str] = match reference.all {
+        AuditedAgainst::Decisions { .. } => &[">adverse impact ratio", ">shortfall", ">odds ratio"],
+        AuditedAgainst::Numbers { .. } => &[">standardized mean difference"],
+    };
+    let title = format!("compared with {}", cut(&reference.group, 40));
+    let head: Vec<&str> = std::iter::once(title.as_str())
+        .chain(heads.iter().copied())
+        .collect();
+    let mut table = TextTable::new(&head);
+    let others = reference.others.0.iter();
+    let others = others.map(|(name, of)| (cut(name, 60), of));
+    for (name, of) in others.chain([("all".into(), &reference.all)]) {
+        table.row(std::iter::once(name).chain(values(of)).collect());
+    }
+    table.render(out);
 }
 
 /// A value of a class.

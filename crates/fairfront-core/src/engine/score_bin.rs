@@ -12,8 +12,10 @@ pub(crate) const SCORE_BINS: usize = 1_024;
 const REACH: f64 = 16.0;
 
 /// Sums per slot of rows (all rows, or a group): weight, probabilities and positive weight of each bin of
-/// probabilities, squared differences, and the weights of negative and of positive rows by bin of log-odds.
-pub(crate) const SLOT_SUMS: usize = 3 * BINS + 1 + 2 * SCORE_BINS;
+/// probabilities, squared differences, squared probabilities, and the weights of negative and of positive rows by bin of log-odds.
+pub(crate) const SLOT_SUMS: usize = FIRST_SCORE + 2 * SCORE_BINS;
+/// The position of the first sum by bin of log-odds.
+pub(crate) const FIRST_SCORE: usize = 3 * BINS + 2;
 
 /// Number of slots.
 pub(crate) fn n_slots(schema: &Schema) -> usize {
@@ -53,7 +55,8 @@ pub(super) fn add(
             own[3 * bin + 1] += weight * probability;
             own[3 * bin + 2] += weight * label;
             own[3 * BINS] += weight * (probability - label) * (probability - label);
-            own[3 * BINS + 1 + 2 * score_bin + usize::from(positive)] += weight;
+            own[3 * BINS + 1] += weight * probability * probability;
+            own[FIRST_SCORE + 2 * score_bin + usize::from(positive)] += weight;
         };
         add(0);
         let mut first = 1;

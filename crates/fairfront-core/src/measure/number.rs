@@ -1,6 +1,6 @@
 //! Measures of predicted numbers.
 
-use super::{Measures, share};
+use super::{Measures, reference, share};
 use crate::engine::Engine;
 use crate::objective::{Distance, Moment, Output, Residual};
 use crate::predictor::{Predictor, predictor_of};
@@ -150,6 +150,15 @@ impl NumberMeasures {
         share(of.score, of.weight).map(|mean| self.center + self.scale * mean)
     }
 
+    /// The standard deviation of the predictions; `None` without rows, or if all predictions are equal.
+    pub fn deviation(&self, of: &NumberSums) -> Option<f64> {
+        let mean = share(of.score, of.weight)?;
+        let squares = of.score_squared / of.weight;
+        let variance = squares - mean * mean;
+        // Rounding leaves a little variance even if all predictions are equal.
+        (variance > 1e-12 * squares).then(|| self.scale * variance.sqrt())
+    }
+
     /// The mean of the target; `None` without rows.
     pub fn mean_target(&self, of: &NumberSums) -> Option<f64> {
         share(of.label, of.weight).map(|mean| self.center + self.scale * mean)
@@ -280,6 +289,7 @@ impl Measures {
         for attribute in &schema.attributes {
             let a = &attribute.name;
             names.extend(OF_ATTRIBUTE.map(|name| format!("{name}({a})")));
+            names.extend(reference::number_names(attribute));
             for group in &attribute.groups {
                 names.extend(OF_GROUP.map(|name| format!("{name}({a}={group})")));
             }
@@ -307,6 +317,7 @@ impl Measures {
                 self.worst_group_loss(a, false),
                 self.worst_group_loss(a, true),
             ]);
+            values.extend(self.standardized_differences(a));
             for of in groups {
                 values.extend([
                     Some(of.weight),

@@ -134,6 +134,7 @@ mod tests {
             name: "a".into(),
             groups: ["x", "y", "z"].map(String::from).to_vec(),
             small: SmallGroups::default(),
+            reference: None,
         };
         let shares = [0.2, 0.3, 0.5, 0.0, 0.0, 0.0];
         for (spread, shrink) in [

@@ -56,10 +56,32 @@ fn quality(rows: &[&Row], x: &[f64], calibration: Calibration) -> Quality {
         off[bin] += r.w * (probability(r) - label(r));
     }
     let off: f64 = off.iter().map(|o| o.abs()).sum();
+    // The distribution functions at the score of each row.
+    let below = |label: f64, at: f64| {
+        let own = rows.iter().filter(|r| r.y == label);
+        let all: f64 = own.clone().map(|r| r.w).sum();
+        own.filter(|r| phi(r, x) <= at).map(|r| r.w).sum::<f64>() / all
+    };
+    let distances = rows.iter().map(|r| phi(r, x));
+    let distances = distances.map(|at| (below(1.0, at) - below(-1.0, at)).abs());
+    let mean = rows.iter().map(|r| r.w * probability(r)).sum::<f64>() / total;
+    let spread = rows.iter().map(|r| r.w * (probability(r) - mean).powi(2));
+    let deviation = (spread.sum::<f64>() / total).sqrt();
     Quality {
+        ks: (pairs > 0.0).then(|| distances.fold(0.0, f64::max)),
+        mean: (total > 0.0).then_some(mean),
+        deviation: (deviation > 1e-5).then_some(deviation),
         brier_score: (total > 0.0).then(|| squares / total),
         auc: (pairs > 0.0).then(|| above / pairs),
         calibration_error: (total > 0.0).then(|| off / total),
+    }
+}
+
+/// A root of a difference loses digits.
+fn close(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+        (a, b) => a.is_none() && b.is_none(),
     }
 }
 
@@ -154,6 +176,7 @@ proptest! {
         let found = found.probabilities.unwrap();
         let same = |a: &Quality, b: &Quality| {
             near(a.brier_score, b.brier_score) && near(a.auc, b.auc) && near(a.calibration_error, b.calibration_error)
+                && near(a.ks, b.ks) && near(a.mean, b.mean) && close(a.deviation, b.deviation)
         };
         let all: Vec<&Row> = rows.iter().collect();
         let expected = quality(&all, &x, calibration);

@@ -11,6 +11,7 @@ mod group_plain;
 mod network;
 mod number;
 mod objective;
+mod paired;
 mod plain;
 mod small_group;
 mod threshold;

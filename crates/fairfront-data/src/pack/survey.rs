@@ -332,8 +332,13 @@ impl Survey {
                 keys.recode(code_of);
             }
         }
+        let kind = match &plan {
+            TargetPlan::Classes(rule) => Some(&rule.kind),
+            TargetPlan::Number(_) => None,
+        };
         for (rule, counts) in attributes.iter_mut().zip(&counts) {
             rule.fix_small(counts);
+            rule.fix_reference(spec, kind)?;
         }
         let n_train = order.n_rows(Part::Train);
         diagnostics.extend(check::training_warnings(

@@ -1,7 +1,7 @@
 use fairfront_core::UNKNOWN_GROUP;
 use fairfront_data::{
-    ColumnType, Inspection, Merge, MinGroup, MissingPolicy, MissingSensitive, Part, Prepared, Spec,
-    SplitRule, TargetDistribution,
+    ColumnType, Encoding, Inspection, Merge, MinGroup, MissingPolicy, MissingSensitive, Part,
+    Prepared, Spec, SplitRule, TargetDistribution,
 };
 
 use crate::{csv, names, prepare, spec};
@@ -388,6 +388,56 @@ fn small_groups_are_not_compared() {
          differences between true"
     ));
     assert!(uneven(0, 0).attributes[0].attribute.small.is_empty());
+}
+
+#[test]
+fn reference_groups_are_found() {
+    let rows = csv("y,g,h,x", 120, |i| {
+        format!(
+            "{},{},{},{}",
+            i % 2,
+            ["a", "b", "c"][i % 3],
+            ["1", "2"][i % 2],
+            i % 9
+        )
+    });
+    let with = |attribute: &str, group: &str| {
+        let mut spec = spec();
+        spec.sensitive = vec![
+            vec!["g".into()],
+            vec!["g".into(), "h".into()],
+            vec!["h".into()],
+        ];
+        spec.references.insert(attribute.into(), group.into());
+        prepare(&rows, &spec)
+    };
+    let reference = |attribute: &str, group: &str, at: usize| {
+        let prepared = with(attribute, group).unwrap();
+        let found = prepared.attributes[at].attribute.reference;
+        found.map(|g| prepared.attributes[at].attribute.groups[g].clone())
+    };
+    assert_eq!(reference("g", "b", 0).as_deref(), Some("b"));
+    assert_eq!(reference("g", "b", 1), None);
+    assert_eq!(reference("g:h", "c:2", 1).as_deref(), Some("c:2"));
+    // The same number, written differently.
+    assert_eq!(reference("h", "2.0", 2).as_deref(), Some("2"));
+    let rejected = |attribute: &str, group: &str| with(attribute, group).unwrap_err().to_string();
+    assert_eq!(
+        rejected("g", "zzz"),
+        "reference of \"g\"=zzz: the attribute has no group \"zzz\"; available: \"a\", \"b\", \"c\""
+    );
+    assert!(rejected("k", "a").contains("no sensitive attribute \"k\"; "));
+    // The encoding keeps it, and refuses a position without a group.
+    let (encoding, _) = Encoding::fit(&with("g", "b").unwrap()).unwrap();
+    let json = encoding.to_json();
+    assert!(json.contains("\"reference\": 1"), "{json}");
+    assert_eq!(Encoding::from_json(&json).unwrap(), encoding);
+    let wrong = json.replace("\"reference\": 1", "\"reference\": 3");
+    let error = Encoding::from_json(&wrong).unwrap_err().to_string();
+    assert!(
+        error.contains("the reference group of \"g\" is not one of its 3 groups"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -9,7 +9,8 @@ use fairfront_data::{
 };
 
 use super::audited::{
-    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, Unknown,
+    Audit, AuditedAttribute, AuditedDifferences, AuditedGroup, AuditedKind, AuditedReference,
+    Unknown,
 };
 use super::class;
 use crate::model::Results;
@@ -218,6 +219,7 @@ impl<'a> Auditor<'a> {
                 groups: Ordered(names.zip(groups(a)).collect()),
                 left_out: rule.attribute.left_out().cloned().collect(),
                 differences: AuditedDifferences::of(measures, a, self.target.classes()),
+                reference: AuditedReference::of(measures, a, &rule.attribute),
             }
         };
         let names = self

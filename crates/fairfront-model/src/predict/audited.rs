@@ -1,8 +1,8 @@
 //! The results of an audit.
 
 use fairfront_core::{
-    ClassCounts, ClassRate, Classes, Confusion, Distance, Measure, Measures, NumberMeasures,
-    NumberSums,
+    AgainstReference, Attribute, ClassCounts, ClassRate, Classes, Confusion, Distance, Measure,
+    Measures, NumberMeasures, NumberSums,
 };
 use fairfront_data::Ordered;
 use serde::Serialize;
@@ -76,6 +76,66 @@ pub struct AuditedAttribute {
     /// The differences between its groups.
     #[serde(flatten)]
     pub differences: AuditedDifferences,
+    /// The comparison with its reference group, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<AuditedReference>,
+}
+
+/// The groups of an attribute compared with its reference group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedReference {
+    /// The reference group.
+    pub group: String,
+    /// The values of the attribute: those of the group that fares worst, and the sum of shortfalls.
+    #[serde(flatten)]
+    pub all: AuditedAgainst,
+    /// The values of each other group.
+    pub others: Ordered<AuditedAgainst>,
+}
+
+/// A group compared with the reference group; `None` if the rows do not define a value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AuditedAgainst {
+    /// Of decisions.
+    Decisions {
+        /// The selection rate divided by that of the reference group.
+        adverse_impact_ratio: Option<f64>,
+        /// How many more selected rows would give the rate of the reference group.
+        shortfall: Option<f64>,
+        /// The odds of selection divided by those of the reference group.
+        odds_ratio: Option<f64>,
+    },
+    /// Of predicted numbers.
+    Numbers {
+        /// The difference between mean predictions, in standard deviations of all predictions.
+        standardized_mean_difference: Option<f64>,
+    },
+}
+
+impl AuditedReference {
+    pub(super) fn of(measures: &Measures, index: usize, attribute: &Attribute) -> Option<Self> {
+        let (all, others) = measures.against_reference(index)?;
+        let against = |values: AgainstReference| match measures.numbers {
+            None => AuditedAgainst::Decisions {
+                adverse_impact_ratio: values.adverse_impact_ratio,
+                shortfall: values.shortfall,
+                odds_ratio: values.odds_ratio,
+            },
+            Some(_) => AuditedAgainst::Numbers {
+                standardized_mean_difference: values.standardized_mean_difference,
+            },
+        };
+        let name = |group: usize| attribute.groups.get(group).cloned();
+        let others = others
+            .into_iter()
+            .filter_map(|(group, values)| Some((name(group)?, against(values))));
+        Some(Self {
+            group: name(attribute.reference?)?,
+            all: against(all),
+            others: Ordered(others.collect()),
+        })
+    }
 }
 
 /// Differences between groups; `None` if the rows do not define them.

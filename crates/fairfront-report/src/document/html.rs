@@ -42,6 +42,9 @@ pub(super) fn render(document: &Document, sources: &Sources) -> String {
         out.push_str("</ol>\n");
     }
     out.push_str("</main>\n</body>\n</html>\n");
+    if let Some(origin) = &document.origin {
+        let _ = writeln!(out, "<!-- {origin} -->");
+    }
     out
 }
 

@@ -44,6 +44,9 @@ pub(super) fn render(document: &Document, sources: &Sources) -> String {
             let _ = writeln!(out, "[^{}]: {}", at + 1, code(source));
         }
     }
+    if let Some(origin) = &document.origin {
+        let _ = writeln!(out, "\n<!-- {origin} -->");
+    }
     out
 }
 

@@ -1,6 +1,6 @@
 //! Decisions of a fairfront model, of scores with a threshold, or of a column.
 
-use fairfront_core::{Message, say};
+use fairfront_core::{Message, Name, say};
 use fairfront_data::{Column, ReadOptions, Table, file_name};
 use fairfront_model::{Model, score_file};
 
@@ -127,7 +127,12 @@ pub(super) fn of_column(request: &AuditRequest, read: &Matched) -> Result<Decide
         });
     }
     from.kind = SourceKind::Decisions;
-    let (codes, is_selected, shown) = decisions(&read.of_scores, values, &request.selected)?;
+    let (codes, is_selected, shown) = decisions(
+        &read.of_scores,
+        values,
+        &request.selected,
+        [THRESHOLD, SELECTED],
+    )?;
     from.condition = format!("{column} = {shown}");
     let mut found = Vec::with_capacity(n);
     for row in 0..n {
@@ -165,10 +170,11 @@ const YES: [&str; 6] = ["1", "true", "yes", "y", "t", "selected"];
 const NO: [&str; 7] = ["0", "false", "no", "n", "f", "rejected", "not selected"];
 
 /// Codes of decisions, whether each code means selected, and the values that do.
-fn decisions(
+pub(crate) fn decisions(
     table: &Table,
     column: &Column,
     selected: &[String],
+    [of_threshold, of_selected]: [Name; 2],
 ) -> Result<(Vec<u32>, Vec<bool>, String), Error> {
     let problem = |problem: Message| of_column_named(table, &column.name, problem);
     let own;
@@ -178,8 +184,8 @@ fn decisions(
             if numbers.iter().any(|x| !x.is_nan() && x != 0.0 && x != 1.0) && selected.is_empty() {
                 return Err(problem(say![
                     "the column has numbers other than 0 and 1, so it needs a threshold";
-                    "pass ", THRESHOLD.is("T");
-                    "pass ", SELECTED.is("VALUE"), " if the numbers are codes of decisions"
+                    "pass ", of_threshold.is("T");
+                    "pass ", of_selected.is("VALUE"), " if the numbers are codes of decisions"
                 ]));
             }
             let texts = numbers
@@ -213,7 +219,7 @@ fn decisions(
         for wanted in selected {
             if !names.iter().any(|name| same(name, wanted)) {
                 return Err(problem(say![
-                    SELECTED.is(wanted),
+                    of_selected.is(wanted),
                     format!(": no decision has this value; choose one of {}", listed())
                 ]));
             }
@@ -232,6 +238,6 @@ fn decisions(
     }
     Err(problem(say![
         format!("the values {} do not show which decision means selected", listed());
-        "pass ", SELECTED.is("VALUE")
+        "pass ", of_selected.is("VALUE")
     ]))
 }

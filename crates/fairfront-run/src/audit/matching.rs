@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairfront_core::{grouped, say, with};
+use fairfront_core::{Message, Name, grouped, say, with};
 use fairfront_data::{
     Column, ColumnType, Diagnostic, LeftOut, MISSING, ReadOptions, Table, Values, read_table,
 };
@@ -18,15 +18,15 @@ const ROUNDING: f64 = 1e-6;
 
 /// The rows and the scores.
 #[expect(clippy::struct_field_names, reason = "the name of the entry in JSON")]
-pub(super) struct Matched {
+pub(crate) struct Matched {
     pub(super) table: Table,
     /// The table with the column of scores or decisions.
-    pub(super) of_scores: Table,
+    pub(crate) of_scores: Table,
     /// The row of the scores of each row; `None` if it is the same.
     places: Option<Vec<u32>>,
     pub(super) matched_by: MatchedBy,
     /// Columns of both files with equal values.
-    pub(super) agreeing: Vec<String>,
+    pub(crate) agreeing: Vec<String>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -73,25 +73,30 @@ pub(super) fn matched(
         let table = read_rows(request, options, needed.into_iter().chain([column.clone()]))?;
         return Ok(Matched::same(table));
     }
-    let mut of_scores = read_table(std::slice::from_ref(&path), options)?;
-    // Identifiers show best whether rows match, but the reader leaves them out unless they have a type.
-    let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
-    let identifiers = of_scores.columns().iter().filter(is_identifier);
-    let identifiers: Vec<String> = identifiers.map(|column| column.name.clone()).collect();
-    if !identifiers.is_empty() {
-        let types = identifiers
-            .into_iter()
-            .map(|name| (name, ColumnType::Categorical));
-        options.types.extend(types);
-        of_scores = read_table(&[path], options)?;
-    }
+    let of_scores = with_identifiers(&path, options)?;
     of_scores.require(column, "the scores or decisions")?;
     let shared = of_scores.columns().iter().map(|own| own.name.clone());
     let table = read_rows(request, options, needed.into_iter().chain(shared))?;
     match &request.key {
         Some(key) => by_key(table, of_scores, key),
-        None => by_position(table, of_scores, column),
+        None => by_position(table, of_scores, column, Some(KEY)),
     }
+}
+
+/// Reads a table with its identifiers. They show best whether rows match, but the reader leaves them out unless
+/// they have a type, which is added to the options.
+pub(crate) fn with_identifiers(path: &str, options: &mut ReadOptions) -> Result<Table, Error> {
+    let path = [path.to_owned()];
+    let table = read_table(&path, options)?;
+    let is_identifier = |column: &&Column| column.values == Values::LeftOut(LeftOut::Identifier);
+    let identifiers = table.columns().iter().filter(is_identifier);
+    let types = identifiers.map(|column| (column.name.clone(), ColumnType::Categorical));
+    let types: Vec<(String, ColumnType)> = types.collect();
+    if types.is_empty() {
+        return Ok(table);
+    }
+    options.types.extend(types);
+    Ok(read_table(&path, options)?)
 }
 
 fn is_same(file: &Path, other: &str) -> bool {
@@ -113,9 +118,19 @@ impl Matched {
 }
 
 /// Matches row n of one file with row n of the other. Columns of both must agree.
-fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, Error> {
+pub(crate) fn by_position(
+    table: Table,
+    of_scores: Table,
+    column: &str,
+    key: Option<Name>,
+) -> Result<Matched, Error> {
+    // The setting that matches rows differently, if there is one.
+    let by_key = |message: Message| match key {
+        Some(key) => say![message; "match rows by a column of both files", with(key)],
+        None => message,
+    };
     if table.n_rows() != of_scores.n_rows() {
-        return Err(Error::data(say![
+        return Err(Error::data(by_key(say![
             format!(
                 "{} has {} rows, but {} has {}",
                 of_scores.name,
@@ -123,9 +138,8 @@ fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, 
                 table.name,
                 grouped(table.n_rows())
             );
-            "pass as many scores as rows";
-            "match rows by a column of both files", with(KEY)
-        ]));
+            "pass as many scores as rows"
+        ])));
     }
     let mut agreeing = Vec::new();
     for own in table.columns() {
@@ -141,7 +155,7 @@ fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, 
         match first_difference(own, other) {
             None => agreeing.push(own.name.clone()),
             Some(row) => {
-                return Err(Error::data(say![
+                return Err(Error::data(by_key(say![
                     format!(
                         "{}, column {:?}: the value is {}, but {} has {}, so the rows do not match",
                         of_scores.place(row),
@@ -151,9 +165,8 @@ fn by_position(table: Table, of_scores: Table, column: &str) -> Result<Matched, 
                         text(own, row)
                     );
                     "put both files in the same order";
-                    "match rows by a column of both files", with(KEY);
                     "rename the column if it means something else in one of the files"
-                ]));
+                ])));
             }
         }
     }

@@ -28,6 +28,10 @@ pub use result::{
 pub use rows::{AuditAttribute, AuditRows};
 pub use tables::audit_rows;
 
+pub(crate) use decision::decisions;
+pub(crate) use matching::{by_position, with_identifiers};
+pub(crate) use rows::{cell, of_column_named};
+
 use crate::Error;
 
 /// Reads the rows of a request and audits the decisions.

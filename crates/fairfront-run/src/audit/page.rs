@@ -65,6 +65,7 @@ pub fn audit_page(found: &AuditResult, json: &str) -> Document {
         },
         facts: page.facts(),
         blocks,
+        origin: None,
     }
 }
 

@@ -334,7 +334,7 @@ fn weights_of(table: &Table, name: &str) -> Result<Vec<f64>, Error> {
 }
 
 /// An error about a value.
-pub(super) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<String>) -> Error {
+pub(crate) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<String>) -> Error {
     fairfront_data::Error::Cell {
         place: table.place(row),
         column: column.into(),
@@ -344,7 +344,7 @@ pub(super) fn cell(table: &Table, row: usize, column: &str, problem: impl Into<S
 }
 
 /// An error about a column.
-pub(super) fn of_column_named(table: &Table, column: &str, problem: impl Into<Message>) -> Error {
+pub(crate) fn of_column_named(table: &Table, column: &str, problem: impl Into<Message>) -> Error {
     fairfront_data::Error::Column {
         file: table.name.clone(),
         column: column.into(),

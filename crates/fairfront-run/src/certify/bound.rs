@@ -4,7 +4,7 @@ use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, Target, bracketed
 use fairfront_data::near_names;
 
 use super::{Family, Kind};
-use crate::select::{FrontColumns, measure_instead};
+use crate::select::{FrontColumns, measure_instead, without_reference};
 use crate::setting::{self, REQUIRE};
 use crate::{Comparator, Error, Requirement, Term};
 
@@ -84,6 +84,10 @@ pub(super) fn bound<'a>(
                 false => problem.into(),
             });
         }
+        let has_reference = schema.attributes.iter().any(|a| a.reference.is_some());
+        if let Some(problem) = without_reference(term).filter(|_| !has_reference) {
+            return reject(problem.into());
+        }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
         let testable = match schema.target {
@@ -114,8 +118,10 @@ pub(super) fn bound<'a>(
     }
     let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
     let compares = !family.is_single();
-    let is_ratio = matches!(family.kind, Kind::Ratio { .. });
-    if compares && at_most == is_ratio {
+    let is_ratio = matches!(family.kind, Kind::Ratio { .. } | Kind::Against { .. });
+    // The ratio of one group to the reference group has both limits.
+    let has_both = matches!(family.kind, Kind::Against { least: false, .. });
+    if compares && at_most == is_ratio && !has_both {
         let (side, limit) = if is_ratio {
             (">=", "an upper")
         } else {

@@ -28,6 +28,15 @@ pub(crate) enum Kind {
     /// The smallest rate divided by the largest. With several rates, each with its own regions, the smallest
     /// of these ratios.
     Ratio { terms: Vec<Term> },
+    /// The selection rate of a region divided by that of the reference group, or the ratio of their odds; of
+    /// several regions, the smallest.
+    Against {
+        regions: Vec<usize>,
+        reference: usize,
+        odds: bool,
+        /// Whether the measure is that of the attribute, rather than of one group.
+        least: bool,
+    },
     /// The mean of a quantity of predicted numbers, or its root.
     Mean { of: Averaged, region: usize },
     /// The largest minus the smallest mean over regions.
@@ -121,6 +130,7 @@ impl Family {
             }));
             let terms = vec![(Rate::Selection, compared(Rate::Selection))];
             all.push(family("demographic_parity_ratio", Kind::Ratio { terms }));
+            all.extend(Self::against(attribute, &regions));
             for (group, region) in attribute.groups.iter().zip(regions.clone()) {
                 let of_group = [
                     ("selection_rate", Rate::Selection),
@@ -132,6 +142,40 @@ impl Family {
                     of_group.map(|(name, r)| rate(format!("{name}({a}={group})"), r, region));
                 all.extend(of_group);
             }
+        }
+        all
+    }
+
+    /// The measures of an attribute against its reference group.
+    fn against(attribute: &Attribute, own: &Range<usize>) -> Vec<Self> {
+        let Some(reference) = attribute.reference.map(|g| own.start + g) else {
+            return Vec::new();
+        };
+        let a = &attribute.name;
+        let compared = attribute.compared_with_reference();
+        let compared: Vec<usize> = compared.map(|g| own.start + g).collect();
+        let others = own.clone().filter(|region| *region != reference);
+        let left_out: Vec<usize> = others.clone().filter(|r| !compared.contains(r)).collect();
+        let mut all = Vec::new();
+        for (name, odds) in [("adverse_impact_ratio", false), ("odds_ratio", true)] {
+            let kind = |regions: Vec<usize>, least: bool| Kind::Against {
+                regions,
+                reference,
+                odds,
+                least,
+            };
+            if !compared.is_empty() {
+                all.push(Self {
+                    name: format!("{name}({a})"),
+                    kind: kind(compared.clone(), true),
+                    left_out: left_out.clone(),
+                });
+            }
+            all.extend(others.clone().map(|region| Self {
+                name: format!("{name}({a}={})", attribute.groups[region - own.start]),
+                kind: kind(vec![region], false),
+                left_out: Vec::new(),
+            }));
         }
         all
     }
@@ -291,7 +335,10 @@ impl Family {
             Kind::Mean { of, region } => vec![(of.quantity, *region)],
             Kind::MeanDifference { of, regions } => regions.iter().map(|r| (*of, *r)).collect(),
             Kind::Worst { of, regions } => regions.iter().map(|r| (of.quantity, *r)).collect(),
-            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => Vec::new(),
+            Kind::Rate { .. }
+            | Kind::Difference { .. }
+            | Kind::Ratio { .. }
+            | Kind::Against { .. } => Vec::new(),
         }
     }
 
@@ -324,7 +371,10 @@ impl Family {
             Kind::Worst { of, regions } => {
                 all(of.quantity, regions).map(|(_, high)| of.measure(high))
             }
-            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => {
+            Kind::Rate { .. }
+            | Kind::Difference { .. }
+            | Kind::Ratio { .. }
+            | Kind::Against { .. } => {
                 self.value(|rate, region| tallies.cell(model, rate, region).rate())
             }
         }
@@ -387,14 +437,21 @@ impl Family {
                 let all: Option<Vec<Gradient>> = worst.iter().map(|r| of_mean(of, *r)).collect();
                 Some((of.quantity, all?))
             }
-            Kind::Rate { .. } | Kind::Difference { .. } | Kind::Ratio { .. } => None,
+            Kind::Rate { .. }
+            | Kind::Difference { .. }
+            | Kind::Ratio { .. }
+            | Kind::Against { .. } => None,
         }
     }
 
     /// Whether the measure covers all rows or compares all groups, rather than describing one
     /// group.
     pub(crate) fn is_overall(&self) -> bool {
-        !matches!(self.kind, Kind::Rate { region, .. } | Kind::Mean { region, .. } if region > 0)
+        match self.kind {
+            Kind::Rate { region, .. } | Kind::Mean { region, .. } => region == 0,
+            Kind::Against { least, .. } => least,
+            _ => true,
+        }
     }
 
     /// The rates and regions from which the measure is computed.
@@ -405,6 +462,12 @@ impl Family {
                 .iter()
                 .flat_map(|(rate, regions)| regions.iter().map(|region| (*rate, *region)))
                 .collect(),
+            Kind::Against {
+                regions, reference, ..
+            } => {
+                let all = regions.iter().chain([reference]);
+                all.map(|region| (Rate::Selection, *region)).collect()
+            }
             Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => Vec::new(),
         }
     }
@@ -475,6 +538,26 @@ impl Family {
                 }
                 smallest
             }
+            Kind::Against {
+                regions,
+                reference,
+                odds,
+                ..
+            } => {
+                let of_reference = rate(Rate::Selection, *reference)?;
+                let size = |p: f64| match odds {
+                    false => (of_reference > 0.0).then(|| p / of_reference),
+                    true if of_reference <= 0.0 => None,
+                    true if p >= 1.0 => Some(f64::INFINITY),
+                    true => Some(p * (1.0 - of_reference) / ((1.0 - p) * of_reference)),
+                };
+                let mut smallest = f64::INFINITY;
+                for region in regions {
+                    smallest = smallest.min(size(rate(Rate::Selection, *region)?)?);
+                }
+                // The odds of groups of which everybody is selected are infinite.
+                smallest.is_finite().then_some(smallest)
+            }
             Kind::Mean { .. } | Kind::MeanDifference { .. } | Kind::Worst { .. } => None,
         }
     }
@@ -521,6 +604,29 @@ impl Family {
                     limit,
                 };
                 Some(terms.iter().flat_map(of_rate).map(contrast).collect())
+            }
+            (
+                Kind::Against {
+                    regions,
+                    reference,
+                    odds,
+                    least,
+                },
+                at_most,
+            ) => {
+                // An upper limit on a ratio is a lower limit on its inverse.
+                let of_region = |region: &usize| {
+                    let [own, other] = [*region, *reference].map(|r| cell(Rate::Selection, r));
+                    let (a, b, limit) = match at_most {
+                        false => (own, other, limit),
+                        true => (other, own, limit.max(0.0).recip()),
+                    };
+                    match odds {
+                        false => Contrast::Ratio { a, b, limit },
+                        true => Contrast::OddsRatio { a, b, limit },
+                    }
+                };
+                (!(*least && at_most)).then(|| regions.iter().map(of_region).collect())
             }
             (Kind::Mean { of, region }, at_most) => {
                 let mean = tallies.mean(model, of.quantity, *region);
@@ -571,6 +677,12 @@ impl Family {
                     let error = (v / (p * p) + w / (q * q)).sqrt();
                     Some((libm::log(p) - libm::log(q), error))
                 }
+                Pair::Odds(a, b) => {
+                    let ((p, v), (q, w)) = (of(Rate::Selection, a)?, of(Rate::Selection, b)?);
+                    let slopes = [p * (1.0 - p), q * (1.0 - q)];
+                    let error = (v / (slopes[0] * slopes[0]) + w / (slopes[1] * slopes[1])).sqrt();
+                    Some((log_odds(p) - log_odds(q), error))
+                }
                 Pair::Mean(of, region) => tallies.mean(model, of, region).with_error(),
                 Pair::MeanMinus(of, a, b) => {
                     let [a, b] = [a, b].map(|region| tallies.mean(model, of, region).with_error());
@@ -599,6 +711,11 @@ impl Family {
                     let (p, q) = (rate(of, a)?, rate(of, b)?);
                     (p > 0.0 && q > 0.0).then(|| libm::log(p / q))
                 }
+                Pair::Odds(a, b) => {
+                    let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
+                    let inside = |p: f64| p > 0.0 && p < 1.0;
+                    (inside(p) && inside(q)).then(|| log_odds(p) - log_odds(q))
+                }
                 // Predicted numbers are not redrawn.
                 Pair::Mean(..) | Pair::MeanMinus(..) => None,
             };
@@ -624,6 +741,20 @@ impl Family {
                 for (rate, regions) in terms {
                     pairs(regions, &|a, b| Pair::Over(*rate, a, b));
                 }
+            }
+            Kind::Against {
+                regions,
+                reference,
+                odds,
+                ..
+            } => {
+                let all = regions.iter();
+                all.for_each(|region| {
+                    each(match odds {
+                        false => Pair::Over(Rate::Selection, *region, *reference),
+                        true => Pair::Odds(*region, *reference),
+                    });
+                });
             }
             Kind::Rate { rate, region } => each(Pair::One(*rate, *region)),
             Kind::Mean { of, region } => each(Pair::Mean(of.quantity, *region)),
@@ -678,6 +809,25 @@ impl Family {
                 }
                 Some((low, high))
             }
+            Kind::Against {
+                regions,
+                reference,
+                odds,
+                ..
+            } => {
+                let of_reference = bounds(Rate::Selection, *reference)?;
+                let (mut low, mut high) = (f64::INFINITY, f64::INFINITY);
+                for region in regions {
+                    let own = bounds(Rate::Selection, *region)?;
+                    let (from, to) = match odds {
+                        false => own.over(&of_reference),
+                        true => own.odds_over(&of_reference),
+                    };
+                    low = low.min(from);
+                    high = high.min(to);
+                }
+                Some((low, high))
+            }
             Kind::Mean { of, region } => {
                 let (low, high) = mean_interval(tallies, model, of.quantity, *region, q)?;
                 Some((of.measure(low), of.measure(high)))
@@ -722,6 +872,10 @@ fn left_out(kind: &Kind, regions: &Range<usize>) -> Vec<usize> {
     regions.clone().filter(is_left_out).collect()
 }
 
+fn log_odds(rate: f64) -> f64 {
+    libm::log(rate / (1.0 - rate))
+}
+
 /// The ends of the interval of a mean.
 fn mean_interval(
     tallies: &Tallies,
@@ -738,6 +892,8 @@ enum Pair {
     One(Rate, usize),
     Minus(Rate, usize, usize),
     Over(Rate, usize, usize),
+    /// The odds of selection.
+    Odds(usize, usize),
     Mean(Quantity, usize),
     MeanMinus(Quantity, usize, usize),
 }
@@ -783,6 +939,28 @@ impl Bounds {
             difference - libm::hypot(down, other_up),
             difference + libm::hypot(up, other_down),
         )
+    }
+
+    /// The ends of the ratio of its odds to those of another rate, computed on the log scale.
+    fn odds_over(&self, other: &Self) -> (f64, f64) {
+        let odds = |rate: f64| rate / (1.0 - rate);
+        let inside = |rate: f64| rate > 0.0 && rate < 1.0;
+        if !inside(self.rate) || !inside(other.rate) {
+            // One of the odds is 0 or infinite.
+            let low = match self.low > 0.0 && other.high < 1.0 {
+                true => odds(self.low) / odds(other.high),
+                false => 0.0,
+            };
+            let high = match self.high < 1.0 && other.low > 0.0 {
+                true => odds(self.high) / odds(other.low),
+                false => f64::INFINITY,
+            };
+            return (low, high);
+        }
+        let (own, others) = (log_odds(self.rate), log_odds(other.rate));
+        let down = libm::hypot(own - log_odds(self.low), log_odds(other.high) - others);
+        let up = libm::hypot(log_odds(self.high) - own, others - log_odds(other.low));
+        (libm::exp(own - others - down), libm::exp(own - others + up))
     }
 
     /// The ends of the ratio to another rate, computed on the log scale.

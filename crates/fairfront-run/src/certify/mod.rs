@@ -28,7 +28,7 @@ pub use interval::Band;
 pub(crate) use interval::{CONFIDENCE, REPLICATES, SEED};
 pub use log::Use;
 pub(crate) use log::{Log, USES, from_bytes as uses_from_bytes, to_bytes as uses_to_bytes};
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, in_order, spent};
 
 use bound::bound;
 

@@ -167,7 +167,8 @@ impl<'a> Plan<'a> {
         };
         let wanted = sorted(self.requirements());
         let same = |certificate: &&&Certificate| {
-            certificate.test == kind
+            !certificate.against_baseline
+                && certificate.test == kind
                 && certificate.confidence == self.demand.confidence
                 && certificate.order.as_ref() == Some(&order.0)
                 && certificate.front_sha256 == self.run.info.front_sha256
@@ -194,6 +195,7 @@ impl<'a> Plan<'a> {
             tested: Vec::new(),
             certified: Vec::new(),
             not_covered: self.not_covered(),
+            against_baseline: false,
         };
         for (model, order_p_value) in self.in_order(&order.1)? {
             let p_value = self.p_value(&self.certifying.tallies, model, self.demand.exact);
@@ -219,26 +221,10 @@ impl<'a> Plan<'a> {
         Ok((column.name, bad))
     }
 
-    /// Models that are nondominated in `bad` and in the p-value on the ordering rows, smallest
-    /// p-value first.
+    /// The models in the order of their tests, with their p-values on the ordering rows.
     fn in_order(&self, bad: &[Option<f64>]) -> Result<Vec<(usize, f64)>, Error> {
         let p = |model: usize| self.p_value(&self.run.evidence.order.tallies, model, false);
-        let models: Vec<(usize, f64, f64)> = bad
-            .iter()
-            .enumerate()
-            .filter_map(|(model, bad)| Some((model, (*bad)?, p(model))))
-            .collect();
-        let values: Vec<f64> = models.iter().flat_map(|(_, bad, p)| [*bad, *p]).collect();
-        let mut kept: Vec<(usize, f64, f64)> = nondominated(Values::new(&values, 2)?)
-            .into_iter()
-            .map(|at| models[at])
-            .collect();
-        kept.sort_by(|a, b| {
-            a.2.total_cmp(&b.2)
-                .then(a.1.total_cmp(&b.1))
-                .then(a.0.cmp(&b.0))
-        });
-        Ok(kept.into_iter().map(|(model, _, p)| (model, p)).collect())
+        in_order(bad, p)
     }
 
     /// Certifies models by the ends of simultaneous bands. These hold for every limit at once, so
@@ -289,6 +275,7 @@ impl<'a> Plan<'a> {
                 .map(ModelId::of_index)
                 .collect(),
             not_covered: self.not_covered(),
+            against_baseline: false,
         };
         let is_new = own.iter().all(|other| **other != certificate);
         (certificate, is_new)
@@ -536,6 +523,29 @@ fn log_odds(cell: &Cell) -> Option<(f64, f64)> {
     Some((value, cell.variance() / (spread * spread)))
 }
 
+/// Models that are nondominated in `bad` and in the p-value on the ordering rows, smallest p-value first.
+pub(crate) fn in_order(
+    bad: &[Option<f64>],
+    p: impl Fn(usize) -> f64,
+) -> Result<Vec<(usize, f64)>, Error> {
+    let models: Vec<(usize, f64, f64)> = bad
+        .iter()
+        .enumerate()
+        .filter_map(|(model, bad)| Some((model, (*bad)?, p(model))))
+        .collect();
+    let values: Vec<f64> = models.iter().flat_map(|(_, bad, p)| [*bad, *p]).collect();
+    let mut kept: Vec<(usize, f64, f64)> = nondominated(Values::new(&values, 2)?)
+        .into_iter()
+        .map(|at| models[at])
+        .collect();
+    kept.sort_by(|a, b| {
+        a.2.total_cmp(&b.2)
+            .then(a.1.total_cmp(&b.1))
+            .then(a.0.cmp(&b.0))
+    });
+    Ok(kept.into_iter().map(|(model, _, p)| (model, p)).collect())
+}
+
 fn weights_and_exact() -> Error {
     Error::usage(say![
         EXACT, ": rows have weights, which finite-sample tests do not support";
@@ -544,7 +554,7 @@ fn weights_and_exact() -> Error {
 }
 
 /// δ/2^(use − 1).
-fn spent(confidence: f64, number: usize) -> f64 {
+pub(crate) fn spent(confidence: f64, number: usize) -> f64 {
     // In floating point, 1 − 0.95 is not exactly 0.05.
     let delta = ((1.0 - confidence) * 1e12).round() / 1e12;
     delta * libm::exp2(-((number - 1) as f64))

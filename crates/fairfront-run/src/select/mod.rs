@@ -257,7 +257,7 @@ impl FrontColumns {
         if !same.is_empty() {
             return format!("the run has no {wanted}; available: {}", same.join(", "));
         }
-        if let Some(problem) = self.meant(term) {
+        if let Some(problem) = self.meant(term).or_else(|| without_reference(term)) {
             return problem;
         }
         let mut kinds: Vec<String> = names.into_iter().map(kind).collect();
@@ -310,6 +310,20 @@ impl FrontColumns {
         order.sort_by(|a, b| loss(*a).total_cmp(&loss(*b)).then(a.cmp(b)));
         order
     }
+}
+
+/// The problem of a measure against a reference group that does not exist.
+pub(crate) fn without_reference(term: &Term) -> Option<String> {
+    let kinds = [
+        "adverse_impact_ratio",
+        "shortfall",
+        "odds_ratio",
+        "standardized_mean_difference",
+    ];
+    kinds.contains(&term.name.as_str()).then(|| {
+        let name = term.canonical();
+        format!("{name} needs a reference group; name one for the attribute when you fit the run")
+    })
 }
 
 /// Names the measure that a name is meant for, if the name is not a measure itself.

@@ -44,7 +44,7 @@ pub struct Difference {
 }
 
 impl Check {
-    pub(super) fn new(family: impl Into<String>) -> Self {
+    pub(crate) fn new(family: impl Into<String>) -> Self {
         Self {
             what: family.into(),
             compared: 0,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 use recomputed::Recomputed;
 use reopen::reopen;
-pub(crate) use reopen::rows_again;
+pub(crate) use reopen::{columns_again, prepared_again, rows_again};
 use stored::{points_of, read_encoding, read_front, read_tallies};
 
 use crate::certify::{
@@ -326,7 +326,9 @@ fn certificates(
         // Uses of previous rows or fronts only count.
         let own = |c: &Certified| {
             let certify = run.evidence.certify.as_ref();
-            c.front_sha256 == info.front_sha256
+            // The decisions of a baseline are not in the run.
+            !c.against_baseline
+                && c.front_sha256 == info.front_sha256
                 && certify.is_some_and(|rows| rows.fingerprint == c.rows.fingerprint)
         };
         if !own(&used.certificate) {

@@ -1,9 +1,12 @@
 //! Finds and reads the rows of a run again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairfront_core::{Message, say};
-use fairfront_data::{Encoded, Input, Known, Prepared, ReadOptions, Source};
+use fairfront_data::{
+    ColumnType, Encoded, Input, Known, Prepared, ReadOptions, Source, Table, read_table,
+};
 
 use super::{RowPlaces, of_family, with_learners};
 use crate::fit::fingerprint;
@@ -29,6 +32,12 @@ pub(crate) fn rows_again(
     }
 }
 
+/// Where the rows of a run are.
+enum Found {
+    Known(Known),
+    Files(Vec<String>, ReadOptions),
+}
+
 /// Reads the rows of a run again: the name of their table, and the encoded rows.
 pub(super) fn reopen(
     folder: &Path,
@@ -37,6 +46,76 @@ pub(super) fn reopen(
     published: Option<&Path>,
     remedy: Option<&Message>,
 ) -> Result<(String, Encoded), Error> {
+    match found(folder, info, files, remedy)? {
+        Found::Known(known) => {
+            let prepared = Prepared::from_known(&known, &info.spec, published).map_err(failed)?;
+            Ok((prepared.table.name.clone(), Encoded::new(&prepared)?))
+        }
+        Found::Files(files, options) => {
+            let source = Source::read(&files, &info.spec, options, false, None, &mut |_| {});
+            let Input { facts, encoded, .. } = source.map_err(failed)?.input;
+            Ok((facts.table, encoded))
+        }
+    }
+}
+
+/// Reads the table of a run again, into memory.
+pub(crate) fn prepared_again(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    published: Option<&Path>,
+) -> Result<Prepared, Error> {
+    let remedy = say!["pass its path after the folder"];
+    match found(folder, info, files, Some(&remedy))? {
+        Found::Known(known) => Prepared::from_known(&known, &info.spec, published).map_err(failed),
+        Found::Files(files, _) if files.iter().any(|file| Input::is_block_file(file.as_ref())) => {
+            Err(Error::data(say![
+                "the rows of the run are in a block file, which has no columns of the table";
+                "fit the table itself"
+            ]))
+        }
+        Found::Files(files, options) => {
+            Prepared::from_files(&files, &info.spec, options).map_err(failed)
+        }
+    }
+}
+
+/// Reads these columns of a run's files again, also if they are not features; `None` for a known data set.
+pub(crate) fn columns_again(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    columns: BTreeSet<String>,
+    types: BTreeMap<String, ColumnType>,
+) -> Result<Option<Table>, Error> {
+    let Found::Files(files, mut options) = found(folder, info, files, None)? else {
+        return Ok(None);
+    };
+    options.types.extend(types);
+    options.keep.extend(columns.iter().cloned());
+    options.only = Some(columns);
+    Ok(Some(read_table(&files, &options).map_err(failed)?))
+}
+
+/// Errors in reading are caused by the run or its data, not by wrong usage.
+fn failed(error: fairfront_data::Error) -> Error {
+    match error.is_usage() {
+        true => Error::data(say![
+            "the data cannot be read with the settings of the run: ",
+            error.message()
+        ]),
+        false => error.into(),
+    }
+}
+
+/// Finds the rows of a run.
+fn found(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    remedy: Option<&Message>,
+) -> Result<Found, Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
         ([], None) => {
@@ -44,17 +123,8 @@ pub(super) fn reopen(
         }
         _ => None,
     };
-    // Errors here are caused by the run or its data, not by wrong usage.
-    let failed = |e: fairfront_data::Error| match e.is_usage() {
-        true => Error::data(say![
-            "the data cannot be read with the settings of the run: ",
-            e.message()
-        ]),
-        false => e.into(),
-    };
     if let Some(known) = known {
-        let prepared = Prepared::from_known(&known, &info.spec, published).map_err(failed)?;
-        return Ok((prepared.table.name.clone(), Encoded::new(&prepared)?));
+        return Ok(Found::Known(known));
     }
     let name_them = |why: String| {
         let mut message = Message::from(why);
@@ -67,9 +137,8 @@ pub(super) fn reopen(
         Some(read) => (read.files.as_slice(), read.options.clone()),
         None => (&[][..], ReadOptions::default()),
     };
-    let found: Vec<String>;
     let files = match files.is_empty() {
-        false => files,
+        false => files.to_vec(),
         true if own.is_empty() => {
             let source = &info.source;
             return Err(name_them(format!(
@@ -81,22 +150,17 @@ pub(super) fn reopen(
                 "the run read its rows from standard input".into(),
             ));
         }
-        true => {
-            found = own
-                .iter()
-                .map(|name| place_of(folder, name))
-                .collect::<Result<Vec<String>, String>>()
-                .map_err(name_them)?;
-            &found
-        }
+        true => own
+            .iter()
+            .map(|name| place_of(folder, name))
+            .collect::<Result<Vec<String>, String>>()
+            .map_err(name_them)?,
     };
     let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
     if let Some(absent) = files.iter().find(is_absent) {
         return Err(name_them(format!("{absent}: no such file")));
     }
-    let source = Source::read(files, &info.spec, options, false, None, &mut |_| {});
-    let Input { facts, encoded, .. } = source.map_err(failed)?.input;
-    Ok((facts.table, encoded))
+    Ok(Found::Files(files, options))
 }
 
 /// Finds a file of a run in the current folder, or next to the run folder.

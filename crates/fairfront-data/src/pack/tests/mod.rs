@@ -109,6 +109,9 @@ fn random_spec(seed: u64) -> Spec {
         let column = if spec.sensitive.len() > 1 { "h" } else { "job" };
         spec.merges.insert(column.into(), merge);
     }
+    if chance(0.3) {
+        spec.references.insert("g".into(), "a".into());
+    }
     if chance(0.4) {
         spec.weight = Some("w".into());
         spec.drop.retain(|column| column != "w");

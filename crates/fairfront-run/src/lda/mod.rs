@@ -1,0 +1,379 @@
+//! Less discriminatory alternatives: which models of a front treat groups more equally than a baseline does, at
+//! almost the same performance, tested on rows that neither of them was trained on.
+//!
+//! Both models decide about the same rows. A candidate counts if its performance is not worse than the
+//! baseline's by the tolerance or more, and its difference between groups is smaller, in paired score tests
+//! ([`PairedSum`](fairfront_core::PairedSum)). The baseline's worst pair of groups (e, f) is fixed on the ordering
+//! rows; a candidate's rates c have to satisfy `c_a − c_b < b_e − b_f` for every ordered pair (a, b), so that its
+//! p-value is the largest over all pairs (an intersection–union test). Candidates are tested in the order of
+//! the ordering rows until the first fails, as certified choices are ([`certify`](crate::certify)).
+
+mod baseline;
+mod column;
+mod compare;
+mod limit;
+mod outcome;
+mod page;
+mod result;
+mod rows;
+mod words;
+
+use std::path::Path;
+
+use fairfront_core::{bracketed, say};
+use fairfront_data::setting::SPLIT;
+use fairfront_data::{Encoded, Part, Prepared};
+use fairfront_model::{ModelId, Stated, TestKind};
+use rayon::prelude::*;
+
+pub use baseline::BaselineRequest;
+pub use column::{ColumnEffects, WithoutColumn};
+pub use limit::{Estimated, Limits, Proven};
+pub use page::{lda_memo, lda_page};
+pub use result::{
+    BaselineInfo, Both, Candidate, Changed, Finding, GroupOutcome, Lda, MeasureInfo, Moved,
+    Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
+};
+
+use crate::certify::{Certificate, CertifyingRows, Log, Tested, in_order, spent};
+use crate::fit::fingerprint;
+use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
+use crate::verify::{columns_again, prepared_again};
+use crate::{Error, Run};
+use baseline::Columns;
+use compare::{Comparison, Disparity};
+use rows::Rows;
+
+/// The kind of the documents of a search.
+pub(crate) const LDA: &str = "lda";
+
+const FORMAT: &str = "fairfront-lda";
+const VERSION: u32 = 1;
+
+/// A search for less discriminatory alternatives.
+#[derive(Debug, Clone)]
+pub struct LdaRequest {
+    /// The model that decides now.
+    pub baseline: BaselineRequest,
+    /// How much worse candidates may perform.
+    pub tolerance: Tolerance,
+    /// The differences that must be smaller; those of the run's objectives if empty.
+    pub measures: Vec<String>,
+    /// Named reference groups: attribute and group.
+    pub references: Vec<(String, String)>,
+    /// 1 − δ, above 0 and below 1.
+    pub confidence: f64,
+    /// Free text for the record.
+    pub notes: Vec<String>,
+}
+
+impl LdaRequest {
+    fn check(&self) -> Result<(), Error> {
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(Error::usage(say![
+                CONFIDENCE.is(self.confidence),
+                ": choose a number between 0 and 1, such as 0.95"
+            ]));
+        }
+        if !(self.tolerance.amount >= 0.0 && self.tolerance.amount.is_finite()) {
+            return Err(Error::usage(say![
+                TOLERANCE_SETTING.is(self.tolerance.amount),
+                ": choose a number that is not negative, such as accuracy=0.5%"
+            ]));
+        }
+        Ok(())
+    }
+}
+
+/// Searches the front of the run in a folder. A use of `certify` rows, or of test rows, is logged in the folder.
+/// `files` are those of the run's table, if they are not in the current folder or next to the run folder;
+/// `published` is the folder of the published files.
+pub fn search(
+    folder: &Path,
+    files: &[String],
+    request: &LdaRequest,
+    published: Option<&Path>,
+) -> Result<Lda, Error> {
+    request.check()?;
+    let run = Run::read(folder)?;
+    check_run(&run)?;
+    let columns = request
+        .baseline
+        .columns(|columns, types| columns_again(folder, &run.info, files, columns, types))?;
+    let prepared = prepared_again(folder, &run.info, files, published)?;
+    let encoded = Encoded::new(&prepared)?;
+    if fingerprint(&encoded)? != run.info.fingerprint {
+        return Err(Error::data(say![
+            format!("{}: its rows are no longer the rows of the run", run.info.source);
+            "pass the folder of a run on the current rows"
+        ]));
+    }
+    let mut log = Log::open(folder)?;
+    let (lda, certificate) = searched(&run, &prepared, &encoded, (request, columns), &log)?;
+    if let Some(certificate) = certificate {
+        log.add(certificate)?;
+    }
+    Ok(lda)
+}
+
+/// Rejects runs without binary decisions, without a front, or whose rows are not in a table.
+fn check_run(run: &Run) -> Result<(), Error> {
+    if run.front.is_empty() {
+        return Err(Error::data("the front has no models; fit again"));
+    }
+    if !run.info.meaning.target.is_binary() {
+        return Err(Error::usage(say![
+            "less discriminatory alternatives are defined for binary decisions, but this target is not binary";
+            "fit a target with two values, or a comparison such as \"> median\""
+        ]));
+    }
+    if run.info.stream.is_some() {
+        return Err(Error::usage(say![
+            "the rows of a stream have no scores of a baseline";
+            "fit a table that has the same rows"
+        ]));
+    }
+    Ok(())
+}
+
+/// The search, and the new use of the certifying rows, unless it repeats an earlier one.
+fn searched(
+    run: &Run,
+    prepared: &Prepared,
+    encoded: &Encoded,
+    (request, columns): (&LdaRequest, Columns),
+    log: &Log,
+) -> Result<(Lda, Option<Certificate>), Error> {
+    let disparities = Disparity::all(run, &request.measures, &request.references)?;
+    let baseline = request
+        .baseline
+        .read(prepared, columns, request.tolerance)?;
+    let order_part = run.evidence.order.split;
+    let certifying = run.evidence.certify.as_ref().ok_or_else(|| {
+        Error::usage(say![
+            "the run has no rows to test candidates on";
+            "fit with test rows", bracketed(SPLIT.is("60/10/30"));
+            "fit with certify rows", bracketed(SPLIT.is("50/10/20/20"))
+        ])
+    })?;
+    let order_rows = Rows::of(run, prepared, &baseline, order_part)?;
+    let rows = Rows::of(run, prepared, &baseline, certifying.split)?;
+
+    let ordering = Comparison::new(&order_rows, run, request.tolerance)?;
+    let testing = Comparison::new(&rows, run, request.tolerance)?;
+    let mut fixed = Vec::with_capacity(disparities.len());
+    for disparity in &disparities {
+        let worst = ordering.worst(disparity).ok_or_else(|| {
+            let split = order_part.name();
+            Error::data(say![
+                format!("the {split} rows do not have rows of every compared group");
+                "merge groups";
+                "fit with more ", order_part.name(), " rows"
+            ])
+        })?;
+        fixed.push((disparity.clone(), worst));
+    }
+
+    // The order of tests, from the ordering rows alone.
+    let bad: Vec<Option<f64>> = (0..run.front.len())
+        .map(|model| {
+            let found = ordering.performance(model, request.confidence)?;
+            Some(match request.tolerance.of.larger_is_better() {
+                true => -found.candidate,
+                false => found.candidate,
+            })
+        })
+        .collect();
+    let p_in_order = |model: usize| ordering.p_value(model, &fixed).unwrap_or(1.0);
+    let order = in_order(&bad, p_in_order)?;
+
+    // Uses of the same rows spend confidence, and the same search is free.
+    let stated = match certifying.split {
+        Part::Certify => Stated::Before,
+        _ => Stated::AfterLooking,
+    };
+    let requirements = requirements(&fixed, &baseline, request);
+    let own: Vec<&Certificate> = log
+        .uses
+        .iter()
+        .map(|used| &used.certificate)
+        .filter(|c| c.rows.fingerprint == certifying.fingerprint)
+        .collect();
+    let earlier = own.iter().find(|c| {
+        c.against_baseline
+            && c.requirements == requirements
+            && c.confidence == request.confidence
+            && c.front_sha256 == run.info.front_sha256
+    });
+    let number = earlier.map_or_else(
+        || own.iter().map(|c| c.number).max().unwrap_or(0) + 1,
+        |c| c.number,
+    );
+    let level = spent(request.confidence, number);
+
+    // Models in the order of their tests, each with its p-values; then the other models of the front.
+    let mut results = Vec::with_capacity(run.front.len());
+    let mut is_open = true;
+    for (model, order_p_value) in &order {
+        let p_value = match is_open {
+            true => Some(testing.p_value(*model, &fixed).unwrap_or(1.0)),
+            false => None,
+        };
+        let finding = match p_value {
+            None => Finding::NotTested,
+            Some(p) if p <= level => Finding::LessDiscriminatory,
+            Some(_) => Finding::NotShown,
+        };
+        is_open &= finding == Finding::LessDiscriminatory;
+        results.push((*model, (finding, *order_p_value, p_value)));
+    }
+    for model in 0..run.front.len() {
+        if order.iter().all(|(ordered, _)| *ordered != model) {
+            results.push((model, (Finding::NotTested, p_in_order(model), None)));
+        }
+    }
+    let describe = |(model, tested): (usize, outcome::Test)| {
+        outcome::candidate(run, &testing, &fixed, model, tested, request.confidence)
+    };
+    let described: Vec<Option<Candidate>> = results.into_par_iter().map(describe).collect();
+    let mut candidates: Vec<Candidate> = described.into_iter().flatten().collect();
+    outcome::add_redraws(&mut candidates, &testing, &fixed);
+
+    let certificate = Certificate {
+        requirements,
+        confidence: request.confidence,
+        test: TestKind::Score,
+        stated,
+        order: Some(request.tolerance.of.name()),
+        rows: CertifyingRows {
+            split: certifying.split,
+            count: certifying.rows,
+            fingerprint: certifying.fingerprint.clone(),
+        },
+        front_sha256: run.info.front_sha256.clone(),
+        number,
+        level,
+        tested: outcome::tested(&candidates),
+        certified: found_ids(&candidates),
+        not_covered: Vec::new(),
+        against_baseline: true,
+    };
+    let is_new = earlier.is_none();
+    let lda = Lda {
+        format: FORMAT.into(),
+        version: VERSION,
+        program: env!("CARGO_PKG_VERSION").into(),
+        run: outcome::searched_run(run, prepared),
+        baseline: baseline.info(request),
+        tolerance: request.tolerance,
+        measures: fixed
+            .iter()
+            .map(|(disparity, worst)| outcome::measure_info(run, disparity, *worst))
+            .collect(),
+        test: TestInfo {
+            order_split: order_part,
+            order_rows: order_rows.n,
+            split: rows.part,
+            rows: rows.n,
+            fingerprint: certifying.fingerprint.clone(),
+            stated,
+            confidence: request.confidence,
+            number,
+            level,
+        },
+        candidates,
+        columns: column::effects(run, prepared, encoded, &disparities)?,
+        limits: limit::limits(run, encoded, &disparities)?,
+        notes: request.notes.clone(),
+    };
+    Ok((lda, is_new.then_some(certificate)))
+}
+
+fn found_ids(candidates: &[Candidate]) -> Vec<ModelId> {
+    let found = candidates.iter();
+    let found = found.filter(|c| c.finding == Finding::LessDiscriminatory);
+    let mut ids: Vec<ModelId> = found.map(|candidate| candidate.model_id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// The hypotheses of a search in words; equal searches have equal ones.
+fn requirements(
+    fixed: &[(Disparity, [fairfront_core::RateIn; 2])],
+    baseline: &baseline::Baseline,
+    request: &LdaRequest,
+) -> Vec<String> {
+    let print = &baseline.sha256[..16.min(baseline.sha256.len())];
+    let tolerance = request.tolerance;
+    let performance = format!(
+        "{} within {} of baseline {print}",
+        tolerance.of.name(),
+        tolerance.amount
+    );
+    let smaller = fixed.iter().map(|(disparity, _)| {
+        let reference = match disparity.reference {
+            Some(region) => format!(" to region {region}"),
+            None => String::new(),
+        };
+        format!(
+            "{}{reference} below baseline {print}",
+            disparity.family.name
+        )
+    });
+    std::iter::once(performance).chain(smaller).collect()
+}
+
+/// The files of a search.
+#[derive(Debug, Clone)]
+pub struct LdaFiles {
+    /// Names and contents.
+    pub files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Lda {
+    /// The names of the files of a search.
+    pub const FILES: [&str; 5] = [
+        "lda.json",
+        "lda.html",
+        "candidates.csv",
+        "memo.html",
+        "memo.md",
+    ];
+
+    /// The files of the search: its page, its memo, its data, and a table of its candidates.
+    pub fn files(&self) -> Result<LdaFiles, Error> {
+        let json = serde_json::to_vec_pretty(self).map_err(|e| Error::data(e.to_string()))?;
+        let memo = lda_memo(self);
+        let contents = [
+            [json, b"\n".to_vec()].concat(),
+            lda_page(self).to_html().into_bytes(),
+            page::candidates_csv(self).into_bytes(),
+            memo.to_html().into_bytes(),
+            memo.to_markdown().into_bytes(),
+        ];
+        Ok(LdaFiles {
+            files: Self::FILES.into_iter().zip(contents).collect(),
+        })
+    }
+
+    /// The alternatives, as the log lists them.
+    pub(crate) fn found_ids(&self) -> Vec<ModelId> {
+        found_ids(&self.candidates)
+    }
+
+    /// The tests, as the log lists them.
+    pub(crate) fn tested(&self) -> Vec<Tested> {
+        outcome::tested(&self.candidates)
+    }
+
+    /// Reads the content of `lda.json`.
+    pub fn from_json(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let corrupted =
+            |why: String| Error::file(path, format!("the file is corrupted ({why}); search again"));
+        let lda: Self = serde_json::from_slice(bytes).map_err(|e| corrupted(e.to_string()))?;
+        match lda.format == FORMAT && lda.version == VERSION {
+            true => Ok(lda),
+            false => Err(corrupted("unknown format".into())),
+        }
+    }
+}
