@@ -234,7 +234,13 @@ class Audit:
         return table.dropna(axis="columns", how="all")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values, with the keys of the JSON output of ``fairfront audit``."""
+        """Return all values.
+
+        Returns
+        -------
+        dict
+            The values, with the keys of the JSON output of ``fairfront audit``.
+        """
         return json.loads(self._audited.json())  # type: ignore[no-any-return]
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -244,6 +250,11 @@ class Audit:
         ----------
         path : path-like, default=None
             A file to write as well.
+
+        Returns
+        -------
+        str
+            The JSON text.
         """
         return _written(self._audited.json() + "\n", path)
 
@@ -254,6 +265,11 @@ class Audit:
         ----------
         path : path-like, default=None
             A file to write as well.
+
+        Returns
+        -------
+        str
+            The page as HTML.
         """
         return _written(self._audited.html("to_json()"), path)
 
@@ -264,6 +280,11 @@ class Audit:
         ----------
         path : path-like, default=None
             A file to write as well.
+
+        Returns
+        -------
+        str
+            The page as Markdown.
         """
         return _written(self._audited.markdown("to_json()"), path)
 

@@ -5,6 +5,7 @@
 //! [`audit_page`] shows it as a printable document.
 
 mod decision;
+mod grouping;
 mod ll144;
 mod ll144_page;
 mod matching;

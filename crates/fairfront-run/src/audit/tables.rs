@@ -1,28 +1,24 @@
 //! Counts and comparisons by group and by intersection.
 
-use std::collections::BTreeMap;
-
 use fairfront_core::{
-    Cell, UNKNOWN_GROUP, adverse_impact_ratio, auc, auc_difference, difference_interval,
-    equal_rates, fisher, grouped, ks, normal_quantile, odds_ratio, odds_ratio_interval,
-    rate_interval, ratio_interval, say, shortfall, standardized_mean_difference,
+    Cell, adverse_impact_ratio, auc, auc_difference, difference_interval, equal_rates, fisher,
+    grouped, ks, normal_quantile, odds_ratio, odds_ratio_interval, rate_interval, ratio_interval,
+    shortfall, standardized_mean_difference,
 };
-use fairfront_data::{Diagnostic, Ordered, near_names};
+use fairfront_data::{Diagnostic, Ordered};
 
+use super::grouping::{Grouping, MOST_GROUPS, check_references, intersections};
 use super::ranking::{Ranking, at_rates, deciles};
 use super::{
     AuditGroup, AuditOptions, AuditResult, AuditRows, ComparedGroup, ErrorDifferences, FourFifths,
     GroupErrors, GroupScores, GroupsOfAttribute, ReferenceBy, TestUsed, UnknownRows, ll144,
 };
 use crate::Error;
-use crate::setting::REFERENCE;
 
 /// The ratio of the four-fifths rule.
 const FOUR_FIFTHS: f64 = 0.8;
 /// The most rows of two groups for Fisher's exact test.
 const MOST_FISHER_ROWS: f64 = 1e6;
-/// The most groups of an intersection, and the most attributes that intersect.
-const MOST_GROUPS: usize = 1_000;
 
 /// Audits the decisions of rows in memory.
 pub fn audit_rows(rows: &AuditRows, options: &AuditOptions) -> Result<AuditResult, Error> {
@@ -54,10 +50,8 @@ pub fn audit_rows(rows: &AuditRows, options: &AuditOptions) -> Result<AuditResul
     }
     for parts in intersections(rows.attributes.len()) {
         let Some(groups) = Grouping::intersection(rows, &parts) else {
-            let names: Vec<&str> = parts
-                .iter()
-                .map(|at| rows.attributes[*at].name.as_str())
-                .collect();
+            let names = parts.iter().map(|at| rows.attributes[*at].name.as_str());
+            let names: Vec<&str> = names.collect();
             diagnostics.push(Diagnostic::note(format!(
                 "the intersection {} has more than {} groups, so it is not shown",
                 names.join(":"),
@@ -88,106 +82,6 @@ pub fn audit_rows(rows: &AuditRows, options: &AuditOptions) -> Result<AuditResul
         local_law_144,
         diagnostics,
     })
-}
-
-/// The pairs of attributes, and all of them if there are more than two.
-fn intersections(n: usize) -> Vec<Vec<usize>> {
-    let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| vec![a, b]));
-    let all = (n > 2).then(|| (0..n).collect());
-    pairs.chain(all).collect()
-}
-
-/// Rows in groups.
-pub(super) struct Grouping {
-    pub(super) name: String,
-    /// Names of the attributes that intersect.
-    parts: Vec<String>,
-    pub(super) names: Vec<String>,
-    pub(super) codes: Vec<u32>,
-}
-
-impl Grouping {
-    /// The intersection of these attributes: groups that occur, in the order of the groups of the attributes.
-    /// `None` if there are too many.
-    pub(super) fn intersection(rows: &AuditRows, parts: &[usize]) -> Option<Self> {
-        let attributes: Vec<_> = parts.iter().map(|at| &rows.attributes[*at]).collect();
-        let of_row = |row: usize| -> Option<Vec<u32>> {
-            let codes = attributes.iter().map(|attribute| attribute.codes[row]);
-            codes
-                .map(|code| (code != UNKNOWN_GROUP).then_some(code))
-                .collect()
-        };
-        let keys: Vec<Option<Vec<u32>>> = (0..rows.len()).map(of_row).collect();
-        let mut places: BTreeMap<&[u32], u32> = keys
-            .iter()
-            .flatten()
-            .map(|key| (key.as_slice(), 0))
-            .collect();
-        if places.len() > MOST_GROUPS {
-            return None;
-        }
-        let mut names = Vec::with_capacity(places.len());
-        for (key, place) in &mut places {
-            *place = names.len() as u32;
-            let group = attributes.iter().zip(*key);
-            let group = group.map(|(attribute, code)| attribute.groups[*code as usize].as_str());
-            names.push(group.collect::<Vec<_>>().join(":"));
-        }
-        let code = |key: &Option<Vec<u32>>| {
-            let place = key.as_ref().and_then(|key| places.get(key.as_slice()));
-            place.copied().unwrap_or(UNKNOWN_GROUP)
-        };
-        let parts: Vec<String> = attributes
-            .iter()
-            .map(|attribute| attribute.name.clone())
-            .collect();
-        Some(Self {
-            name: parts.join(":"),
-            codes: keys.iter().map(code).collect(),
-            parts,
-            names,
-        })
-    }
-}
-
-/// Returns an error if a named reference group does not exist.
-fn check_references(rows: &AuditRows, options: &AuditOptions) -> Result<(), Error> {
-    let mut known: Vec<(String, Vec<String>)> = rows
-        .attributes
-        .iter()
-        .map(|attribute| (attribute.name.clone(), attribute.groups.clone()))
-        .collect();
-    for parts in intersections(rows.attributes.len()) {
-        if let Some(groups) = Grouping::intersection(rows, &parts) {
-            known.push((groups.name, groups.names));
-        }
-    }
-    let mut seen = Vec::new();
-    for (attribute, group) in &options.references {
-        let setting = || REFERENCE.of(attribute).is(group);
-        if seen.contains(&attribute) {
-            return Err(Error::usage(say![
-                REFERENCE,
-                ": set twice for {attribute}; remove one of them"
-            ]));
-        }
-        seen.push(attribute);
-        let Some((_, groups)) = known.iter().find(|(name, _)| name == attribute) else {
-            let near = near_names(attribute, known.iter().map(|(name, _)| name.as_str()));
-            return Err(Error::usage(say![
-                setting(),
-                ": no sensitive attribute {attribute:?}; {near}"
-            ]));
-        };
-        if !groups.contains(group) {
-            let near = near_names(group, groups.iter().map(String::as_str));
-            return Err(Error::data(say![
-                setting(),
-                ": {attribute:?} has no group {group:?}; {near}"
-            ]));
-        }
-    }
-    Ok(())
 }
 
 /// Sums of a group.
