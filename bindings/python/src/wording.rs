@@ -51,10 +51,30 @@ fn parameter(name: Name) -> Option<&'static str> {
         "split" => "validation_fraction",
         "target" => "y",
         "weight" => "sample_weight",
-        same @ ("best" | "confidence" | "exact" | "family" | "force" | "front_in" | "hidden"
-        | "min_group" | "min_share" | "missing" | "missing_sensitive" | "numeric"
-        | "order" | "penalty" | "polish" | "pool_groups" | "pool_rare" | "preset"
-        | "require" | "reference" | "reservoir" | "sensitive_probability" | "solver" | "weights"
+        same @ ("best"
+        | "confidence"
+        | "exact"
+        | "family"
+        | "force"
+        | "front_in"
+        | "hidden"
+        | "min_group"
+        | "min_share"
+        | "missing"
+        | "missing_sensitive"
+        | "numeric"
+        | "order"
+        | "penalty"
+        | "polish"
+        | "pool_groups"
+        | "pool_rare"
+        | "preset"
+        | "require"
+        | "reference"
+        | "reservoir"
+        | "sensitive_probability"
+        | "solver"
+        | "weights"
         | "window") => same,
         _ => return None,
     })

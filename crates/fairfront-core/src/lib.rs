@@ -77,8 +77,8 @@ mod number_change;
 mod number_tally;
 mod objective;
 mod offset;
-mod people;
 mod paired;
+mod people;
 mod predictor;
 mod probability;
 mod problem;
@@ -133,8 +133,8 @@ pub use objective::{
     ResidualLoss, Risk, Root, SmoothMax, Spread, Squares, StandIn, Temperature, Zeros,
 };
 pub use offset::better_offsets;
-pub use people::{Shared, expected_rows};
 pub use paired::{PairTally, PairedSum, RateIn, ValueCounts};
+pub use people::{Shared, expected_rows};
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, MOST_SORTED, Probabilities, Quality, measure_calibrated};
 pub use problem::{

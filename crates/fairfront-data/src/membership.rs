@@ -308,6 +308,8 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairfront_core::RowSource;
+
     use crate::{Column, Encoded, Spec, SplitRule};
 
     fn table(p: [&[f64]; 3]) -> Table {
