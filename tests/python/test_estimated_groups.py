@@ -396,7 +396,7 @@ def test_work_that_needs_known_groups_is_refused(fairfront, rows, tmp_path):
     assert "a stream needs known groups" in message
     fairfront("fit", *rest, *FEW, "--out", tmp_path / "run")
     fairfront.model(tmp_path / "run", 1, tmp_path / "model.json")
-    scores = ["--baseline", f"{tmp_path / 'rows.csv'}:q_f", "--out", tmp_path / "lda"]
+    scores = ["--baseline", f"{tmp_path / 'rows.csv'}:q_f", "--output", tmp_path / "lda"]
     message = fairfront.error("lda", tmp_path / "run", *scores, code=2)
     assert "needs known groups" in message
     message = fairfront.error("audit", tmp_path / "model.json", tmp_path / "rows.csv", code=2)

@@ -60,6 +60,25 @@ impl Copies {
         self.n_people
     }
 
+    /// The rows of all people, person by person, and the position of the first row of each.
+    fn by_person(&self) -> (Vec<usize>, Vec<u32>) {
+        let mut first = vec![0; self.n_people + 1];
+        for person in &self.of_row {
+            first[*person as usize + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut rows = vec![0; self.of_row.len()];
+        for (row, person) in self.of_row.iter().enumerate() {
+            let next = &mut next[*person as usize];
+            rows[*next] = row as u32;
+            *next += 1;
+        }
+        (first, rows)
+    }
+
     /// Sums over people by region and label. A person counts once in each region, with the sum of the weights of
     /// the copies there.
     pub(crate) fn tallies(&self, decisions: &Decisions) -> Tallies {
@@ -68,21 +87,7 @@ impl Copies {
         let n_regions = decisions.n_regions;
         let n_labels = decisions.classes.map_or(2, |classes| classes.n_classes);
         let n_bits = decisions.n_bits;
-        // The copies of each person, in the order of the rows.
-        let mut first = vec![0_usize; self.n_people + 1];
-        for person in &self.of_row {
-            first[*person as usize + 1] += 1;
-        }
-        for at in 1..first.len() {
-            first[at] += first[at - 1];
-        }
-        let mut next = first.clone();
-        let mut rows = vec![0_u32; self.of_row.len()];
-        for (row, person) in self.of_row.iter().enumerate() {
-            let next = &mut next[*person as usize];
-            rows[*next] = row as u32;
-            *next += 1;
-        }
+        let (first, rows) = self.by_person();
         let stratum_of: Vec<u32> = (0..)
             .zip(decisions.ranges())
             .flat_map(|(at, (_, range))| range.map(move |_| at))

@@ -310,6 +310,8 @@ mod tests {
     use fairfront_core::RowSource;
 
     use super::*;
+    use fairfront_core::RowSource;
+
     use crate::{Column, Encoded, Spec, SplitRule};
 
     fn table(p: [&[f64]; 3]) -> Table {

@@ -107,12 +107,7 @@ pub(super) fn bound<'a>(
             untested()
         ]);
     };
-    if let Some(name) = estimated_in(family, schema) {
-        return reject(say![
-            "the groups of {name:?} are only estimated, so nothing can be certified for the true groups";
-            untested()
-        ]);
-    }
+    reject_estimated(requirement, family, schema)?;
     if let Some(classes) = schema.target.classes().filter(|classes| classes.ordered)
         && term.class.as_ref() == classes.names.first()
         && matches!(family.kind, Kind::Difference { .. })
@@ -148,8 +143,12 @@ pub(super) fn bound<'a>(
     })
 }
 
-/// The attribute of a measure whose groups are only estimated.
-fn estimated_in<'a>(family: &Family, schema: &'a Schema) -> Option<&'a str> {
+/// Rejects a requirement on groups that are only estimated.
+fn reject_estimated(
+    requirement: &Requirement,
+    family: &Family,
+    schema: &Schema,
+) -> Result<(), Error> {
     let regions: Vec<usize> = family
         .cells()
         .into_iter()
@@ -162,7 +161,15 @@ fn estimated_in<'a>(family: &Family, schema: &'a Schema) -> Option<&'a str> {
         let own = regions_of(schema, *at);
         attribute.estimated && regions.iter().any(|region| own.contains(region))
     });
-    found.next().map(|(_, attribute)| attribute.name.as_str())
+    let Some((_, attribute)) = found.next() else {
+        return Ok(());
+    };
+    let (text, name) = (requirement.to_string(), &attribute.name);
+    Err(Error::usage(say![
+        REQUIRE,
+        " {text:?}: the groups of {name:?} are only estimated, so nothing can be certified for the true groups";
+        "choose without a test", bracketed(setting::CONFIDENCE.is("none"))
+    ]))
 }
 
 /// `sex=Female`; `None` for all rows.
