@@ -258,13 +258,13 @@ pub(crate) struct ReportArgs {
     /// Write a model card of --model-id instead: HTML, or Markdown if the file ends with .md
     #[arg(long, conflicts_with = "figures", requires_all = ["output", "model_id"])]
     pub(crate) card: bool,
-    /// With --card, what the model is meant to be used for; repeat the flag for several
+    /// With --card, an intended use of the model; repeat the flag for several
     #[arg(long, value_name = "TEXT", requires = "card")]
     pub(crate) intended_use: Vec<String>,
-    /// With --card, what the model must not be used for; repeat the flag for several
+    /// With --card, a use that is out of scope; repeat the flag for several
     #[arg(long, value_name = "TEXT", requires = "card")]
     pub(crate) out_of_scope: Vec<String>,
-    /// With --card, who answers questions about the model
+    /// With --card, the contact for questions about the model
     #[arg(long, value_name = "TEXT", requires = "card")]
     pub(crate) contact: Option<String>,
     /// With --card, the model; with --figures, the model whose predicted numbers or decisions between classes
@@ -384,7 +384,7 @@ pub(crate) struct LdaArgs {
     /// Confidence that all alternatives found are less discriminatory, between 0 and 1
     #[arg(long, value_name = "C", default_value_t = 0.95)]
     pub(crate) confidence: f64,
-    /// Text for the record, such as who chose the tolerance and why; repeat the flag for several
+    /// Text for the record, such as the reason for the tolerance; repeat the flag for several
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Vec<String>,
     /// Output folder: page, memo, data and a table of all candidates

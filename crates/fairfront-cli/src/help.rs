@@ -244,9 +244,9 @@ confidence. Each new search on the same rows is logged in the run folder and spe
 search is free.
 
 The output folder has `lda.html`, a page to print; `memo.html` and `memo.md`, a memo in plain English;
-`lda.json`, all numbers; and `candidates.csv`. They report everyone's absolute rates, the people who would be
-decided differently and how they turned out, the effect of each column, what was searched, and what no linear
-model on these columns can reach, with proof. These are screening figures, not legal conclusions.";
+`lda.json`, all numbers; and `candidates.csv`. They report the absolute rates of all groups, the decisions
+that would differ by recorded outcome, the effect of each column, a record of the search, and proven limits
+of linear models on these columns. These are screening figures, not legal conclusions.";
 
 pub(crate) const LDA_EXAMPLES: &str = "\
 Examples:

@@ -31,7 +31,7 @@ pub enum Block {
     /// A paragraph.
     Text(Prose),
     /// A paragraph that must not be overlooked, such as a warning.
-    Notice(Prose),
+    Callout(Prose),
     /// A list.
     List(Vec<Prose>),
     /// A table.
@@ -40,7 +40,7 @@ pub enum Block {
     Figure {
         /// The SVG element.
         svg: String,
-        /// The content of the figure in words, for readers who do not see it.
+        /// The content of the figure in words, for screen readers.
         alt: String,
         /// The caption.
         caption: Prose,
@@ -151,7 +151,7 @@ impl Block {
     fn lines(&self) -> Vec<&Prose> {
         match self {
             Self::Section(_) | Self::Part(_) => Vec::new(),
-            Self::Text(line) | Self::Notice(line) | Self::Figure { caption: line, .. } => {
+            Self::Text(line) | Self::Callout(line) | Self::Figure { caption: line, .. } => {
                 vec![line]
             }
             Self::List(items) => items.iter().collect(),
@@ -227,7 +227,7 @@ mod tests {
                         .code("audit.json")
                         .text("."),
                 ),
-                Block::Notice(
+                Block::Callout(
                     Prose::from("This is a ")
                         .strong("screening figure")
                         .text(" | only."),

@@ -1,8 +1,8 @@
-//! Model cards: what a chosen model is for, its data, its measures with intervals, its limits and its
+//! Model cards: the intended use of a chosen model, its data, its measures with intervals, its limits and its
 //! certificates, from the files of a run.
 
 use fairfront_core::{Target, grouped, readable};
-use fairfront_data::{Part, Severity};
+use fairfront_data::{Part, Severity, TargetRule};
 use fairfront_model::{ModelId, Stated};
 use fairfront_report::{Block, Document, Prose, Table};
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use crate::meaning::kind;
 use crate::{Error, MeasureMeaning, Run, Unit};
 
-/// The model of a card, and what its author says about it.
+/// The model of a card, and the statements of its author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardRequest {
     /// The model.
     pub model_id: ModelId,
-    /// What it is meant to be used for.
+    /// Intended uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intended_use: Vec<String>,
-    /// What it must not be used for.
+    /// Uses that are out of scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub out_of_scope: Vec<String>,
-    /// Who answers questions about it.
+    /// The contact for questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
 }
@@ -76,13 +76,13 @@ pub fn model_card(run: &Run, request: &CardRequest) -> Result<Document, Error> {
     })
 }
 
-/// What the author says about the use of the model.
+/// The statements of the author about the use of the model.
 fn uses(request: &CardRequest) -> Vec<Block> {
     let list =
         |texts: &[String]| Block::List(texts.iter().map(|text| text.clone().into()).collect());
     let mut blocks = Vec::new();
     match request.intended_use.is_empty() {
-        true => blocks.push(Block::Notice(
+        true => blocks.push(Block::Callout(
             "The intended use is not stated. A model should not be used before it is.".into(),
         )),
         false => blocks.push(list(&request.intended_use)),
@@ -103,7 +103,7 @@ struct Card<'a> {
 impl Card<'_> {
     fn target(&self) -> String {
         let rule = self.run.encoding.target.as_ref();
-        rule.map_or_else(|| "the target".into(), |rule| rule.condition())
+        rule.map_or_else(|| "the target".into(), TargetRule::condition)
     }
 
     fn details(&self) -> Vec<Prose> {
@@ -245,7 +245,7 @@ impl Card<'_> {
         }
     }
 
-    /// A measure with its interval, and where it comes from.
+    /// A measure with its interval and its source.
     fn entry(&self, part: Part, name: &str) -> Prose {
         let column = format!("{}.{name}", part.name());
         let Some(value) = self.value(&column) else {
@@ -271,7 +271,7 @@ impl Card<'_> {
         let confidence = format!("{:.0}%", 100.0 * info.intervals.confidence);
         let mut blocks = vec![Block::Text(
             format!(
-                "Measured on {} {} rows, with {confidence} intervals where they exist.",
+                "Measured on {} {} rows, with {confidence} intervals if they exist.",
                 grouped(rows),
                 part.name()
             )
@@ -393,8 +393,8 @@ impl Card<'_> {
             })
             .collect();
         items.push(
-            "All measures describe past rows like those of the table. On other people they can differ, beyond what \
-             the intervals cover."
+            "All measures describe past rows like those of the table. On other people they can differ by more than \
+             the intervals."
                 .into(),
         );
         items.push(

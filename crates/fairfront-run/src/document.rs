@@ -47,7 +47,7 @@ fn parsed<T: DeserializeOwned>(request: Value, path: &Path) -> Result<T, Error> 
     })
 }
 
-/// Compares a document, or the documents of a search in a folder, with what the run in a folder gives.
+/// Compares a document, or the documents of a search in a folder, with those that the run in a folder gives.
 pub fn check_documents(folder: &Path, path: &Path) -> Result<Vec<Check>, Error> {
     let mut run = Run::read(folder)?;
     run.uses = logged_uses(folder)?;
@@ -155,7 +155,7 @@ fn is_html(text: &str) -> bool {
     text.trim_start().starts_with("<!doctype html>")
 }
 
-/// Compares two texts line by line.
+/// Compares two strings line by line.
 fn compared(name: &str, found: &str, expected: &str) -> Check {
     let mut check = Check::new(name);
     let (own, wanted): (Vec<&str>, Vec<&str>) =

@@ -72,12 +72,12 @@ pub(crate) fn lda(found: &Lda, folder: &Path) -> String {
             "test rows were shown before, so a tolerance chosen after looking overstates the confidence\n",
         );
     }
-    for (file, what) in [
+    for (file, content) in [
         ("lda.html", "page"),
         ("memo.md", "memo"),
         ("candidates.csv", "candidates"),
     ] {
-        let _ = writeln!(out, "{what}: {}", folder.join(file).display());
+        let _ = writeln!(out, "{content}: {}", folder.join(file).display());
     }
     out
 }

@@ -54,7 +54,7 @@ fn block(out: &mut String, block: &Block, sources: &Sources) {
         Block::Section(heading) => writeln!(out, "<h2>{}</h2>", escaped(heading)),
         Block::Part(heading) => writeln!(out, "<h3>{}</h3>", escaped(heading)),
         Block::Text(line) => writeln!(out, "<p>{}</p>", inline(line, sources)),
-        Block::Notice(line) => writeln!(out, "<p class=\"notice\">{}</p>", inline(line, sources)),
+        Block::Callout(line) => writeln!(out, "<p class=\"callout\">{}</p>", inline(line, sources)),
         Block::List(items) => {
             let items = items.iter();
             let items = items.map(|item| format!("<li>{}</li>\n", inline(item, sources)));

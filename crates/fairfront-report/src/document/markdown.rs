@@ -18,7 +18,7 @@ pub(super) fn render(document: &Document, sources: &Sources) -> String {
             Block::Section(heading) => writeln!(out, "## {}", escaped(heading)),
             Block::Part(heading) => writeln!(out, "### {}", escaped(heading)),
             Block::Text(line) => writeln!(out, "{}", inline(line, sources)),
-            Block::Notice(line) => writeln!(out, "> {}", inline(line, sources)),
+            Block::Callout(line) => writeln!(out, "> {}", inline(line, sources)),
             Block::List(items) => {
                 let items = items.iter();
                 let items = items.map(|item| format!("- {}\n", inline(item, sources)));

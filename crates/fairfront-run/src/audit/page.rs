@@ -16,7 +16,7 @@ const MOST_DRAWN: usize = 25;
 /// `json`.
 pub fn audit_page(found: &AuditResult, json: &str) -> Document {
     let page = Page { found, json };
-    let mut blocks = vec![Block::Notice(
+    let mut blocks = vec![Block::Callout(
         Prose::default()
             .strong("These are screening figures.")
             .text(
@@ -28,7 +28,7 @@ pub fn audit_page(found: &AuditResult, json: &str) -> Document {
         .diagnostics
         .iter()
         .filter(|d| d.severity == Severity::Warning);
-    blocks.extend(warnings.map(|d| Block::Notice(sentence(&d.message.to_string()).into())));
+    blocks.extend(warnings.map(|d| Block::Callout(sentence(&d.message.to_string()).into())));
     if let Some(law) = &found.local_law_144 {
         blocks.extend(ll144_page::blocks(law, json, found.min_share));
     }

@@ -526,7 +526,7 @@ fn log_odds(cell: &Cell) -> Option<(f64, f64)> {
     Some((value, cell.variance() / (spread * spread)))
 }
 
-/// Models that are nondominated in what is to be small and in the p-value on the ordering rows, smallest p-value
+/// Models that are nondominated in some values to minimize and in the p-value on the ordering rows, smallest p-value
 /// first. All models have the same number of values; those without values are left out.
 pub(crate) fn in_order(
     bad: &[Option<Vec<f64>>],

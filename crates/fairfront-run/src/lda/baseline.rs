@@ -13,10 +13,10 @@ use crate::Error;
 use crate::audit::{AuditSource, by_position, cell, decisions, of_column_named, with_identifiers};
 use crate::setting::{BASELINE, BASELINE_SELECTED, BASELINE_THRESHOLD, BASELINE_UNSEEN};
 
-/// The baseline, and what the user says about it.
+/// The baseline, and the statements of the user about it.
 #[derive(Debug, Clone)]
 pub struct BaselineRequest {
-    /// Where its decisions come from.
+    /// The source of its decisions.
     pub source: AuditSource,
     /// Rows with at least this score are selected; `None` for decisions.
     pub threshold: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a single column does: linear models without it, compared with the linear model that has all columns.
+//! The effect of a single column: linear models without it, compared with the linear model that has all columns.
 
 use fairfront_core::{Decisions, Rate, RateIn, predictor_of};
 use fairfront_data::{Encoded, Part, Prepared, RowRole, Spec};

@@ -1,4 +1,4 @@
-//! What no model can reach: proven for linear models, estimated for all models.
+//! Limits of other models: proven for linear models, estimated for all models.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ const POINTS: usize = 24;
 /// Shares of the objective of the unmitigated model for which there is a statement.
 const SHARES: [f64; 4] = [0.5, 0.25, 0.1, 0.01];
 
-/// Limits of what other models can reach.
+/// Limits of other models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Statements with a proof, for linear models on the same columns.
     pub proven: Vec<Proven>,
-    /// Why there are no such statements.
+    /// The reason, if such statements are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_proven: Option<String>,
     /// Estimates for all models on the same columns.
@@ -123,7 +123,7 @@ fn proven(
     }
     let outcome = trace.solve(&problem, &mut StopSignal::default())?;
     let unmitigated = outcome.unmitigated.value(0)[1];
-    if !(unmitigated > 0.0) {
+    if unmitigated.is_nan() || unmitigated <= 0.0 {
         return Ok(Err(format!(
             "{} of the unmitigated linear model is already 0",
             names[1]

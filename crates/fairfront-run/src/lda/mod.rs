@@ -20,7 +20,7 @@ mod words;
 
 use std::path::Path;
 
-use fairfront_core::{bracketed, say};
+use fairfront_core::{RateIn, bracketed, say};
 use fairfront_data::setting::{SENSITIVE, SPLIT};
 use fairfront_data::{Encoded, Part, Prepared};
 use fairfront_model::{ModelId, Stated, TestKind};
@@ -35,7 +35,7 @@ pub use result::{
     Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
 };
 
-use crate::certify::{Certificate, CertifyingRows, Log, Tested, in_order, spent};
+use crate::certify::{Certificate, CertifyingRows, Counted, Log, Tested, in_order, spent};
 use crate::fit::fingerprint;
 use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
 use crate::verify::{columns_again, prepared_again};
@@ -146,6 +146,9 @@ fn check_run(run: &Run) -> Result<(), Error> {
     Ok(())
 }
 
+/// The disparities, each with the baseline's worst pair on the ordering rows.
+type Fixed = Vec<(Disparity, [RateIn; 2])>;
+
 /// The search, and the new use of the certifying rows, unless it repeats an earlier one.
 fn searched(
     run: &Run,
@@ -168,70 +171,127 @@ fn searched(
     })?;
     let order_rows = Rows::of(run, prepared, &baseline, order_part)?;
     let rows = Rows::of(run, prepared, &baseline, certifying.split)?;
-
     let ordering = Comparison::new(&order_rows, run, request.tolerance)?;
     let testing = Comparison::new(&rows, run, request.tolerance)?;
-    let mut fixed = Vec::with_capacity(disparities.len());
-    for disparity in &disparities {
+    let fixed = fixed(&disparities, &ordering)?;
+
+    let requirements = requirements(&fixed, &baseline, request);
+    let (number, is_new) = number_of_use(run, certifying, &requirements, request, log);
+    let level = spent(request.confidence, number);
+    let results = results(run, (&ordering, &testing), &fixed, level)?;
+    let describe = |(model, tested): (usize, outcome::Test)| {
+        outcome::candidate(run, &testing, &fixed, model, tested, request.confidence)
+    };
+    let described: Vec<Option<Candidate>> = results.into_par_iter().map(describe).collect();
+    let mut candidates: Vec<Candidate> = described.into_iter().flatten().collect();
+    outcome::add_redraws(&mut candidates, &testing, &fixed);
+
+    let test = TestInfo {
+        order_split: order_part,
+        order_rows: order_rows.n,
+        split: rows.part,
+        rows: rows.n,
+        fingerprint: certifying.fingerprint.clone(),
+        stated: match certifying.split {
+            Part::Certify => Stated::Before,
+            _ => Stated::AfterLooking,
+        },
+        confidence: request.confidence,
+        number,
+        level,
+    };
+    let lda = Lda {
+        format: FORMAT.into(),
+        version: VERSION,
+        program: env!("CARGO_PKG_VERSION").into(),
+        run: outcome::searched_run(run, prepared),
+        baseline: baseline.info(request),
+        tolerance: request.tolerance,
+        measures: fixed
+            .iter()
+            .map(|(disparity, worst)| outcome::measure_info(run, disparity, *worst))
+            .collect(),
+        test,
+        candidates,
+        columns: column::effects(run, prepared, encoded, &disparities)?,
+        limits: limit::limits(run, encoded, &disparities)?,
+        notes: request.notes.clone(),
+    };
+    let certificate = is_new.then(|| lda.certificate(requirements));
+    Ok((lda, certificate))
+}
+
+/// Fixes the baseline's worst pair of each disparity on the ordering rows.
+fn fixed(disparities: &[Disparity], ordering: &Comparison) -> Result<Fixed, Error> {
+    let of = |disparity: &Disparity| {
         let worst = ordering.worst(disparity).ok_or_else(|| {
-            let split = order_part.name();
+            let split = ordering.rows.part.name();
             Error::data(say![
                 format!("the {split} rows do not have rows of every compared group");
                 "merge groups";
-                "fit with more ", order_part.name(), " rows"
+                "fit with more ", split, " rows"
             ])
         })?;
-        fixed.push((disparity.clone(), worst));
-    }
-
-    // The order of tests, from the ordering rows alone.
-    let bad: Vec<Option<Vec<f64>>> = (0..run.front.len())
-        .map(|model| {
-            let found = ordering.performance(model, request.confidence)?;
-            let performance = match request.tolerance.of.larger_is_better() {
-                true => -found.candidate,
-                false => found.candidate,
-            };
-            let differences = disparities.iter();
-            let differences = differences.map(|d| d.value(|rate| ordering.rate(model, true, rate)));
-            std::iter::once(Some(performance))
-                .chain(differences)
-                .collect()
-        })
-        .collect();
-    let p_in_order = |model: usize| ordering.p_value(model, &fixed).unwrap_or(1.0);
-    let order = in_order(&bad, p_in_order)?;
-
-    // Uses of the same rows spend confidence, and the same search is free.
-    let stated = match certifying.split {
-        Part::Certify => Stated::Before,
-        _ => Stated::AfterLooking,
+        Ok((disparity.clone(), worst))
     };
-    let requirements = requirements(&fixed, &baseline, request);
-    let own: Vec<&Certificate> = log
-        .uses
-        .iter()
-        .map(|used| &used.certificate)
-        .filter(|c| c.rows.fingerprint == certifying.fingerprint)
-        .collect();
-    let earlier = own.iter().find(|c| {
+    disparities.iter().map(of).collect()
+}
+
+/// The number of this use of the certifying rows, and whether it is new: the same search is free, and every
+/// other one spends confidence.
+fn number_of_use(
+    run: &Run,
+    certifying: &Counted,
+    requirements: &[String],
+    request: &LdaRequest,
+    log: &Log,
+) -> (usize, bool) {
+    let uses = log.uses.iter().map(|used| &used.certificate);
+    let own = || {
+        let uses = uses.clone();
+        uses.filter(|c| c.rows.fingerprint == certifying.fingerprint)
+    };
+    let earlier = own().find(|c| {
         c.against_baseline
             && c.requirements == requirements
             && c.confidence == request.confidence
             && c.front_sha256 == run.info.front_sha256
     });
-    let number = earlier.map_or_else(
-        || own.iter().map(|c| c.number).max().unwrap_or(0) + 1,
-        |c| c.number,
-    );
-    let level = spent(request.confidence, number);
+    match earlier {
+        Some(earlier) => (earlier.number, false),
+        None => (own().map(|c| c.number).max().unwrap_or(0) + 1, true),
+    }
+}
 
-    // Models in the order of their tests, each with its p-values; then the other models of the front.
+/// Models in the order of their tests, each with its p-values; then the other models of the front. The order
+/// comes from the ordering rows alone.
+fn results(
+    run: &Run,
+    (ordering, testing): (&Comparison, &Comparison),
+    fixed: &Fixed,
+    level: f64,
+) -> Result<Vec<(usize, outcome::Test)>, Error> {
+    let bad = |model: usize| -> Option<Vec<f64>> {
+        let found = ordering.performance(model, 0.95)?;
+        let performance = match ordering.tolerance().of.larger_is_better() {
+            true => -found.candidate,
+            false => found.candidate,
+        };
+        let differences = fixed.iter();
+        let differences =
+            differences.map(|(of, _)| of.value(|rate| ordering.rate(model, true, rate)));
+        std::iter::once(Some(performance))
+            .chain(differences)
+            .collect()
+    };
+    let bad: Vec<Option<Vec<f64>>> = (0..run.front.len()).map(bad).collect();
+    let p_in_order = |model: usize| ordering.p_value(model, fixed).unwrap_or(1.0);
+    let order = in_order(&bad, p_in_order)?;
     let mut results = Vec::with_capacity(run.front.len());
     let mut is_open = true;
     for (model, order_p_value) in &order {
         let p_value = match is_open {
-            true => Some(testing.p_value(*model, &fixed).unwrap_or(1.0)),
+            true => Some(testing.p_value(*model, fixed).unwrap_or(1.0)),
             false => None,
         };
         let finding = match p_value {
@@ -247,61 +307,7 @@ fn searched(
             results.push((model, (Finding::NotTested, p_in_order(model), None)));
         }
     }
-    let describe = |(model, tested): (usize, outcome::Test)| {
-        outcome::candidate(run, &testing, &fixed, model, tested, request.confidence)
-    };
-    let described: Vec<Option<Candidate>> = results.into_par_iter().map(describe).collect();
-    let mut candidates: Vec<Candidate> = described.into_iter().flatten().collect();
-    outcome::add_redraws(&mut candidates, &testing, &fixed);
-
-    let certificate = Certificate {
-        requirements,
-        confidence: request.confidence,
-        test: TestKind::Score,
-        stated,
-        order: Some(request.tolerance.of.name()),
-        rows: CertifyingRows {
-            split: certifying.split,
-            count: certifying.rows,
-            fingerprint: certifying.fingerprint.clone(),
-        },
-        front_sha256: run.info.front_sha256.clone(),
-        number,
-        level,
-        tested: outcome::tested(&candidates),
-        certified: found_ids(&candidates),
-        not_covered: Vec::new(),
-        against_baseline: true,
-    };
-    let is_new = earlier.is_none();
-    let lda = Lda {
-        format: FORMAT.into(),
-        version: VERSION,
-        program: env!("CARGO_PKG_VERSION").into(),
-        run: outcome::searched_run(run, prepared),
-        baseline: baseline.info(request),
-        tolerance: request.tolerance,
-        measures: fixed
-            .iter()
-            .map(|(disparity, worst)| outcome::measure_info(run, disparity, *worst))
-            .collect(),
-        test: TestInfo {
-            order_split: order_part,
-            order_rows: order_rows.n,
-            split: rows.part,
-            rows: rows.n,
-            fingerprint: certifying.fingerprint.clone(),
-            stated,
-            confidence: request.confidence,
-            number,
-            level,
-        },
-        candidates,
-        columns: column::effects(run, prepared, encoded, &disparities)?,
-        limits: limit::limits(run, encoded, &disparities)?,
-        notes: request.notes.clone(),
-    };
-    Ok((lda, is_new.then_some(certificate)))
+    Ok(results)
 }
 
 fn found_ids(candidates: &[Candidate]) -> Vec<ModelId> {
@@ -313,11 +319,7 @@ fn found_ids(candidates: &[Candidate]) -> Vec<ModelId> {
 }
 
 /// The hypotheses of a search in words; equal searches have equal ones.
-fn requirements(
-    fixed: &[(Disparity, [fairfront_core::RateIn; 2])],
-    baseline: &baseline::Baseline,
-    request: &LdaRequest,
-) -> Vec<String> {
+fn requirements(fixed: &Fixed, baseline: &baseline::Baseline, request: &LdaRequest) -> Vec<String> {
     let print = &baseline.sha256[..16.min(baseline.sha256.len())];
     let tolerance = request.tolerance;
     let performance = format!(
@@ -369,6 +371,29 @@ impl Lda {
         Ok(LdaFiles {
             files: Self::FILES.into_iter().zip(contents).collect(),
         })
+    }
+
+    /// The use of the certifying rows, for the log.
+    fn certificate(&self, requirements: Vec<String>) -> Certificate {
+        Certificate {
+            requirements,
+            confidence: self.test.confidence,
+            test: TestKind::Score,
+            stated: self.test.stated,
+            order: Some(self.tolerance.of.name()),
+            rows: CertifyingRows {
+                split: self.test.split,
+                count: self.test.rows as u64,
+                fingerprint: self.test.fingerprint.clone(),
+            },
+            front_sha256: self.run.front_sha256.clone(),
+            number: self.test.number,
+            level: self.test.level,
+            tested: self.tested(),
+            certified: self.found_ids(),
+            not_covered: Vec::new(),
+            against_baseline: true,
+        }
     }
 
     /// The alternatives, as the log lists them.

@@ -1,7 +1,7 @@
 //! Facts about each candidate: values, groups, people, coefficients.
 
 use fairfront_core::{Cell, Rate, RateIn, Schema, adverse_impact_ratio, rate_interval, regions_of};
-use fairfront_data::{Ordered, Prepared};
+use fairfront_data::{Ordered, Prepared, TargetRule};
 use fairfront_model::ModelId;
 
 use super::compare::{Comparison, Disparity};
@@ -250,7 +250,7 @@ pub(super) fn searched_run(run: &Run, prepared: &Prepared) -> SearchedRun {
         rows: info.rows.clone(),
         fingerprint: info.fingerprint.clone(),
         front_sha256: info.front_sha256.clone(),
-        target: target.map_or_else(String::new, |target| target.condition()),
+        target: target.map_or_else(String::new, TargetRule::condition),
         solver: info.solver.name().into(),
         objectives: info.definitions.clone(),
         candidates: info.judged.candidates,

@@ -22,9 +22,9 @@ pub fn lda_page(lda: &Lda) -> Document {
     }
     blocks.push(Block::Section("Effect of each column".into()));
     blocks.extend(columns(lda));
-    blocks.push(Block::Section("What other models can reach".into()));
+    blocks.push(Block::Section("Limits of other models".into()));
     blocks.extend(limits(lda));
-    blocks.push(Block::Section("What was searched".into()));
+    blocks.push(Block::Section("Record of the search".into()));
     blocks.extend(searched(lda));
     blocks.push(Block::Section("How to read this page".into()));
     blocks.extend(method(lda));
@@ -56,14 +56,14 @@ pub fn lda_memo(lda: &Lda) -> Document {
     blocks.push(Block::Section("Answer".into()));
     blocks.extend(result(lda));
     if let Some((at, best)) = shown(lda).into_iter().next() {
-        blocks.push(Block::Section("What would change".into()));
+        blocks.push(Block::Section("Changes".into()));
         blocks.extend(changes_in_words(lda, at, best));
     }
-    blocks.push(Block::Section("What was searched".into()));
+    blocks.push(Block::Section("Record of the search".into()));
     blocks.extend(searched(lda));
-    blocks.push(Block::Section("What other models can reach".into()));
+    blocks.push(Block::Section("Limits of other models".into()));
     blocks.extend(limits(lda));
-    blocks.push(Block::Section("What this memo does not say".into()));
+    blocks.push(Block::Section("Limits of this memo".into()));
     blocks.extend(caveats(lda));
     Document {
         title: "Memo: search for less discriminatory alternatives".into(),
@@ -170,7 +170,7 @@ fn facts(lda: &Lda) -> Vec<(String, Prose)> {
     facts
 }
 
-/// What was found, in a few sentences.
+/// The result in a few sentences.
 fn result(lda: &Lda) -> Vec<Block> {
     let found = lda.alternatives().count();
     let tested = lda.candidates.iter();
@@ -236,7 +236,7 @@ fn result(lda: &Lda) -> Vec<Block> {
     }
     blocks.push(Block::Text(line.text(".")));
     if lda.test.stated == Stated::AfterLooking {
-        blocks.push(Block::Notice(Prose::from(
+        blocks.push(Block::Callout(Prose::from(
             "The candidates were tested on test rows, which the run had shown before. If the tolerance or the \
              measure was chosen after looking at results on these rows, the confidence is overstated. Rows of a \
              certify split are not shown before the test.",
@@ -449,7 +449,7 @@ fn of_candidate(lda: &Lda, at: usize, candidate: &Candidate) -> Vec<Block> {
     blocks
 }
 
-/// Who gains and who loses, in sentences.
+/// Gains and losses of each group, in sentences.
 fn changes_in_words(lda: &Lda, at: usize, candidate: &Candidate) -> Vec<Block> {
     let outcomes = candidate.groups.iter().enumerate();
     let mut items = Vec::new();
@@ -472,13 +472,13 @@ fn changes_in_words(lda: &Lda, at: usize, candidate: &Candidate) -> Vec<Block> {
                 .number(words::percent(after), source.clone())
                 .text("; ")
                 .number(words::people(gained), source.clone())
-                .text(" more are selected, of whom ")
+                .text(" more people are selected (")
                 .number(words::people(outcome.gained.positive), source.clone())
-                .text(format!(" have the label {}; ", lda.run.target))
+                .text(format!(" of them with the label {}); ", lda.run.target))
                 .number(words::people(lost), source.clone())
-                .text(" are no longer selected, of whom ")
+                .text(" people are no longer selected (")
                 .number(words::people(outcome.lost.positive), source.clone())
-                .text(" have it."),
+                .text(" of them with this label)."),
         );
     }
     let intro = Prose::from(format!(
@@ -525,7 +525,7 @@ fn rates(lda: &Lda, at: usize, candidate: &Candidate) -> [Table; 2] {
         let ratio = |value: Option<f64>| value.map_or_else(|| "–".into(), |r| format!("{r:.2}"));
         match &outcome.adverse_impact_ratio {
             Some(ratios) => {
-                row.extend([ratios.baseline, ratios.candidate].map(|r| number(ratio(r))))
+                row.extend([ratios.baseline, ratios.candidate].map(|r| number(ratio(r))));
             }
             None => row.extend(["–".into(), "–".into()]),
         }
@@ -582,14 +582,14 @@ fn rates(lda: &Lda, at: usize, candidate: &Candidate) -> [Table; 2] {
     ]
 }
 
-/// People who would be decided differently.
+/// Decisions that would differ.
 fn people(at: usize, candidate: &Candidate) -> Table {
     let head = [
         "Group",
         "Selected by the model alone",
-        "of whom labeled positive",
+        "labeled positive among them",
         "Selected by the baseline alone",
-        "of whom labeled positive",
+        "labeled positive among them",
         "Share decided differently",
     ];
     let row = |(index, outcome): (usize, &GroupOutcome)| {
@@ -608,7 +608,7 @@ fn people(at: usize, candidate: &Candidate) -> Table {
         ]
     };
     Table {
-        caption: "People who would be decided differently, and how they turned out".into(),
+        caption: "Decisions that would differ, by recorded outcome".into(),
         head: head.map(String::from).to_vec(),
         rows: candidate.groups.iter().enumerate().map(row).collect(),
         text_columns: Vec::new(),
@@ -672,7 +672,7 @@ fn columns(lda: &Lda) -> Vec<Block> {
     blocks
 }
 
-/// What is proven, what is estimated, and what is neither.
+/// Proven limits, estimated limits, and the lack of either.
 fn limits(lda: &Lda) -> Vec<Block> {
     let limits = &lda.limits;
     let mut blocks = Vec::new();
@@ -800,20 +800,22 @@ fn method(lda: &Lda) -> Vec<Block> {
     blocks
 }
 
-/// What the search does not show.
+/// Limits of the search itself.
 fn caveats(lda: &Lda) -> Vec<Block> {
     let unseen = match lda.baseline.confirmed_unseen {
         true => {
             "The user confirmed that the baseline was not trained on the rows that test it; fairfront cannot check this."
         }
-        false => "Nobody confirmed that the baseline was not trained on the rows that test it.",
+        false => {
+            "The user did not confirm that the baseline was not trained on the rows that test it."
+        }
     };
     let mut items: Vec<Prose> = vec![
         unseen.into(),
         "All figures are screening figures about decisions on past rows. They are not legal conclusions: whether an \
          alternative serves the same purpose is a judgment that numbers do not make."
             .into(),
-        "Labels are recorded outcomes. If they are biased or exist only for people who were selected before, all \
+        "Labels are recorded outcomes. If they are biased or exist only for people selected before, all \
          error rates inherit that."
             .into(),
     ];

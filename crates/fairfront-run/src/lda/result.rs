@@ -89,9 +89,9 @@ pub struct Lda {
     pub candidates: Vec<Candidate>,
     /// The effect of each column on the unmitigated linear model.
     pub columns: ColumnEffects,
-    /// What other models can reach at most.
+    /// Limits of other models.
     pub limits: Limits,
-    /// Free text, such as who decided on the tolerance.
+    /// Free text, such as the reason for the tolerance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -279,9 +279,9 @@ pub struct GroupOutcome {
     pub false_positive_rate: Both,
     /// Accuracies.
     pub accuracy: Both,
-    /// People who are selected by the candidate alone.
+    /// People selected by the candidate alone.
     pub gained: Outcomes,
-    /// People who are selected by the baseline alone.
+    /// People selected by the baseline alone.
     pub lost: Outcomes,
 }
 

@@ -60,7 +60,7 @@ pub(super) fn measure(name: &str) -> String {
     };
     match attribute {
         "" => words.into(),
-        attribute => format!("{words} ({}", attribute),
+        attribute => format!("{words} ({attribute}"),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn rows_again(
     }
 }
 
-/// Where the rows of a run are.
+/// The place of the rows of a run.
 enum Found {
     Known(Known),
     Files(Vec<String>, ReadOptions),
