@@ -173,6 +173,9 @@ impl Settings {
     }
 }
 
+/// An attribute with estimated groups: its free name, its name, and the probabilities of each group.
+type Estimated<'py> = (String, String, Vec<(String, Given<'py>)>);
+
 /// The columns of a table in memory, with their roles.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -192,7 +195,7 @@ pub(crate) struct Parts<'py> {
     sensitive: Vec<(Given<'py>, String)>,
     /// Attributes of which only probabilities are known: a free name, the name in objectives, and the groups with
     /// their probabilities.
-    probabilities: Vec<(String, String, Vec<(String, Given<'py>)>)>,
+    probabilities: Vec<Estimated<'py>>,
     weight: Option<Given<'py>>,
     /// Their attributes may be intersections of sensitive columns.
     objectives: Vec<String>,

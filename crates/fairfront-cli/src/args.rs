@@ -240,6 +240,10 @@ impl CertifyArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each field is an independent flag"
+)]
 pub(crate) struct ReportArgs {
     /// Run folder
     pub(crate) run: PathBuf,
@@ -357,8 +361,8 @@ pub(crate) struct LdaArgs {
     /// to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
-    /// The model that decides now: a fairfront model file; FILE:COLUMN with scores or decisions, one row per
-    /// row of the table in the same order; or :COLUMN for a column of the table
+    /// The model that decides now: a fairfront model file; `FILE:COLUMN` with scores or decisions, one row
+    /// per row of the table in the same order; or `:COLUMN` for a column of the table
     #[arg(long, value_name = "MODEL|FILE:COLUMN")]
     pub(crate) baseline: String,
     /// Rows with at least this score are selected by the baseline; needed for scores
@@ -374,7 +378,8 @@ pub(crate) struct LdaArgs {
     /// cost(fp=A,fn=B)=X; X is a number or a percentage [default: accuracy=0.5%]
     #[arg(long, value_name = "MEASURE=X")]
     pub(crate) tolerance: Option<String>,
-    /// A difference between groups that must be smaller, such as demographic_parity_difference(race);
+    /// A difference between groups that must be smaller, such as
+    /// `demographic_parity_difference(race)`;
     /// repeat the flag for several [default: the measures of the objectives]
     #[arg(long, value_name = "MEASURE")]
     pub(crate) measure: Vec<String>,

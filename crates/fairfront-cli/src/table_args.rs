@@ -64,7 +64,7 @@ pub(crate) struct TableArgs {
     #[serde(deserialize_with = "one_or_many")]
     sensitive: Vec<String>,
     /// Sensitive attribute of which only probabilities are known, one column per group; results are weighted by
-    /// them: race=White:p_white,Black:p_black
+    /// them: `race=White:p_white,Black:p_black`
     #[arg(
         long,
         value_name = "ATTRIBUTE=GROUP:COLUMN,…",
@@ -572,31 +572,7 @@ impl TableArgs {
         if let Some((first, others)) = self.positive.split_first() {
             (spec.positive, spec.also_positive) = (Some(first.clone()), others.to_vec());
         }
-        if !self.sensitive.is_empty() {
-            let attributes = self.sensitive.iter().map(|text| grammar::attribute(text));
-            spec.sensitive = attributes.collect::<Result<_, _>>()?;
-        }
-        if !self.sensitive_probability.is_empty() {
-            let before = std::mem::take(&mut spec.probabilities);
-            spec.sensitive
-                .retain(|columns| !columns.iter().any(|name| before.contains_key(name)));
-        }
-        for text in &self.sensitive_probability {
-            let flag = "--sensitive-probability";
-            let (name, groups) = of_flag(flag, grammar::probabilities(text))?;
-            spec.add_probabilities(&name, groups)?;
-        }
-        for text in &self.bins {
-            let (column, edges) = of_flag("--bins", grammar::bins(text))?;
-            let before = spec.bins.insert(column.clone(), edges);
-            once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
-        }
-        for text in &self.reference {
-            let (columns, group) = of_flag("--reference", grammar::reference(text))?;
-            let name = attribute_name(&columns);
-            let before = spec.references.insert(name.clone(), group);
-            once("--reference", &name, before.is_some())?;
-        }
+        self.settle_groups(&mut spec)?;
         if !self.mark.is_empty() {
             spec.marks = names("--mark", &self.mark)?;
         }
@@ -660,6 +636,36 @@ impl TableArgs {
         }
         spec.seed = self.seed.unwrap_or(spec.seed);
         Ok(spec)
+    }
+
+    /// Applies the flags about sensitive attributes and their groups.
+    fn settle_groups(&self, spec: &mut Spec) -> Result<(), Error> {
+        if !self.sensitive.is_empty() {
+            let attributes = self.sensitive.iter().map(|text| grammar::attribute(text));
+            spec.sensitive = attributes.collect::<Result<_, _>>()?;
+        }
+        if !self.sensitive_probability.is_empty() {
+            let before = std::mem::take(&mut spec.probabilities);
+            spec.sensitive
+                .retain(|columns| !columns.iter().any(|name| before.contains_key(name)));
+        }
+        for text in &self.sensitive_probability {
+            let flag = "--sensitive-probability";
+            let (name, groups) = of_flag(flag, grammar::probabilities(text))?;
+            spec.add_probabilities(&name, groups)?;
+        }
+        for text in &self.bins {
+            let (column, edges) = of_flag("--bins", grammar::bins(text))?;
+            let before = spec.bins.insert(column.clone(), edges);
+            once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
+        }
+        for text in &self.reference {
+            let (columns, group) = of_flag("--reference", grammar::reference(text))?;
+            let name = attribute_name(&columns);
+            let before = spec.references.insert(name.clone(), group);
+            once("--reference", &name, before.is_some())?;
+        }
+        Ok(())
     }
 
     /// Applies `--drop` and `--feature`. A column with a role from a flag is removed from the lists

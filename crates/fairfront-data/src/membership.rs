@@ -310,7 +310,6 @@ mod tests {
     use fairfront_core::RowSource;
 
     use super::*;
-    use fairfront_core::RowSource;
 
     use crate::{Column, Encoded, Spec, SplitRule};
 

@@ -143,32 +143,7 @@ fn audit_warnings(found: &Audit) -> Vec<Diagnostic> {
 
 /// Renders an audit: one table per attribute, with one row per group.
 pub(crate) fn audit(found: &Audit) -> String {
-    let (results, values): (_, &[&str]) = match found.kind {
-        AuditedKind::Decisions { .. } => (
-            "Decisions",
-            &[
-                ">base rate",
-                ">selection rate",
-                ">false negative rate",
-                ">false positive rate",
-                ">accuracy",
-            ],
-        ),
-        AuditedKind::Classes { .. } => (
-            "Decisions",
-            &[">accuracy", ">balanced accuracy", ">macro F1"],
-        ),
-        AuditedKind::Numbers { .. } => (
-            "Predictions",
-            &[
-                ">mean prediction",
-                ">mean target",
-                ">mean residual",
-                ">RMSE",
-                ">MAE",
-            ],
-        ),
-    };
+    let (results, values) = headings(&found.kind);
     let mut out = format!("{results} compared with {}\n", found.condition);
     let count = match found.weight {
         Some(_) => ">weight",
@@ -244,6 +219,36 @@ pub(crate) fn audit(found: &Audit) -> String {
         let _ = writeln!(out, "\nignored {n} without {missing}");
     }
     out
+}
+
+/// The results of an audit, and the names of its columns.
+fn headings(kind: &AuditedKind) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        AuditedKind::Decisions { .. } => (
+            "Decisions",
+            &[
+                ">base rate",
+                ">selection rate",
+                ">false negative rate",
+                ">false positive rate",
+                ">accuracy",
+            ],
+        ),
+        AuditedKind::Classes { .. } => (
+            "Decisions",
+            &[">accuracy", ">balanced accuracy", ">macro F1"],
+        ),
+        AuditedKind::Numbers { .. } => (
+            "Predictions",
+            &[
+                ">mean prediction",
+                ">mean target",
+                ">mean residual",
+                ">RMSE",
+                ">MAE",
+            ],
+        ),
+    }
 }
 
 /// The note under values by groups that are only estimated.
