@@ -234,26 +234,28 @@ Examples:
 pub(crate) const LDA: &str = "\
 Search a front for less discriminatory alternatives to a baseline, with tests and documents
 
-A less discriminatory alternative is a model that treats groups more equally than the baseline does, at
-almost the same performance. `lda` compares every model of the run's front with the baseline on the same
-rows, which neither was trained on. An alternative is not worse than the baseline by the tolerance or more,
-and all its differences between groups are smaller, in paired score tests. The validation rows determine the
-order of the tests and the baseline's worst pair of groups; candidates are tested on the `certify` rows, or on
-the test rows if there are none, until the first test fails. All alternatives found hold together at the
-confidence. Each new search on the same rows is logged in the run folder and spends confidence; repeating a
-search is free.
+A less discriminatory alternative is a model that treats groups more equally than the baseline
+does, at almost the same performance. `lda` compares every model of the run's front with the
+baseline on the same rows, which neither was trained on. An alternative is not worse than the
+baseline by the tolerance or more, and all its differences between groups are smaller, in paired
+score tests. The validation rows determine the order of the tests and the baseline's worst pair of
+groups; candidates are tested on the `certify` rows, or on the test rows if there are none, until
+the first test fails. All alternatives found hold together at the confidence. Each new search on
+the same rows is logged in the run folder and spends confidence; repeating a search is free.
 
-The output folder has `lda.html`, a page to print; `memo.html` and `memo.md`, a memo in plain English;
-`lda.json`, all numbers; and `candidates.csv`. They report the absolute rates of all groups, the decisions
-that would differ by recorded outcome, the effect of each column, a record of the search, and proven limits
-of linear models on these columns. These are screening figures, not legal conclusions.";
+The output folder has `lda.html`, a page to print; `memo.html` and `memo.md`, a memo in plain
+English; `lda.json`, all numbers; and `candidates.csv`. They report the absolute rates of all
+groups, the decisions that would differ by recorded outcome, the effect of each column, a record
+of the search, and proven limits of linear models on these columns. These are screening figures,
+not legal conclusions.";
 
 pub(crate) const LDA_EXAMPLES: &str = "\
 Examples:
-  fairfront fit loans.csv --target repaid --sensitive race --split 50/10/20/20 --family auto --out runs/loans
-  fairfront lda runs/loans --baseline scores.csv:score --baseline-threshold 0.6 --baseline-unseen -o lda
-  fairfront lda runs/loans --baseline model.json --baseline-unseen --tolerance auc=0.005 \\
-    --reference race=White --note \"Tolerance chosen by the credit committee\" -o lda";
+  fairfront fit loans.csv --target repaid --sensitive race --split 50/10/20/20 --out runs/loans
+  fairfront lda runs/loans --baseline model.json --baseline-unseen --tolerance auc=0.005 -o lda
+  fairfront lda runs/loans --baseline scores.csv:p --baseline-threshold 0.6 --baseline-unseen \\
+    -o lda --reference race=White --note \"Tolerance: credit committee\"
+  fairfront verify runs/loans --document lda";
 
 pub(crate) const EXPORT: &str = "\
 Export a model as an ONNX graph, SQL, or a table of coefficients
@@ -304,8 +306,7 @@ Examples:
   fairfront audit :hired applicants.csv --selected yes --sensitive race --reference race=White
   fairfront audit scores.parquet:p loans.csv --key id --threshold 620 --sensitive sex \\
     --target repaid --positive yes -o audit.html -o audit.json
-  fairfront audit :invited applicants.csv --sex sex --race race --format nyc-ll144 \\
-    --date 2026-03-31 --source 'Applications of 2025' -o audit.html";
+  fairfront audit :invited rows.csv --sex sex --race race --format nyc-ll144 -o audit.html";
 
 pub(crate) const PREDICT: &str = "\
 Score new rows with a model, one output row per input row

@@ -169,7 +169,11 @@ struct Sources<'a> {
     numbers: BTreeMap<&'a str, usize>,
 }
 
-/// Whether to show the source of a number: in a row of a table, only if the number before has another one.
+/// The sentence before the list of sources.
+const SAME_SOURCE: &str = "A number without a footnote has the source of the number before it in the same sentence or row.";
+
+/// Whether to show the source of a number: in a line or a row of a table, only if the number before has another
+/// one.
 #[derive(Default)]
 struct Shown<'a> {
     /// The source of the number before.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Document, Prose, Shown, Sources, Span, Table};
+use super::{Block, Document, Prose, SAME_SOURCE, Shown, Sources, Span, Table};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -30,7 +30,8 @@ pub(super) fn render(document: &Document, sources: &Sources) -> String {
         block(&mut out, part, sources);
     }
     if !sources.list.is_empty() {
-        out.push_str("<h2>Sources of the numbers</h2>\n<ol class=\"sources\">\n");
+        let _ = writeln!(out, "<h2>Sources of the numbers</h2>\n<p>{SAME_SOURCE}</p>");
+        out.push_str("<ol class=\"sources\">\n");
         for (at, source) in sources.list.iter().enumerate() {
             let _ = writeln!(
                 out,
@@ -112,7 +113,8 @@ fn table(out: &mut String, table: &Table, sources: &Sources) {
 }
 
 fn inline(line: &Prose, sources: &Sources) -> String {
-    spans(line, sources, |_| true)
+    let mut shown = Shown::default();
+    spans(line, sources, |source| shown.is_new(source))
 }
 
 /// A line, with the sources of the numbers for which `shows` is true.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Block, Document, Prose, Shown, Sources, Span, Table};
+use super::{Block, Document, Prose, SAME_SOURCE, Shown, Sources, Span, Table};
 
 pub(super) fn render(document: &Document, sources: &Sources) -> String {
     let mut out = format!("# {}\n", escaped(&document.title));
@@ -39,7 +39,7 @@ pub(super) fn render(document: &Document, sources: &Sources) -> String {
         };
     }
     if !sources.list.is_empty() {
-        out.push_str("\n## Sources of the numbers\n\n");
+        let _ = writeln!(out, "\n## Sources of the numbers\n\n{SAME_SOURCE}\n");
         for (at, source) in sources.list.iter().enumerate() {
             let _ = writeln!(out, "[^{}]: {}", at + 1, code(source));
         }
@@ -73,7 +73,8 @@ fn table(out: &mut String, table: &Table, sources: &Sources) {
 }
 
 fn inline(line: &Prose, sources: &Sources) -> String {
-    spans(line, sources, |_| true)
+    let mut shown = Shown::default();
+    spans(line, sources, |source| shown.is_new(source))
 }
 
 /// A line, with the sources of the numbers for which `shows` is true.

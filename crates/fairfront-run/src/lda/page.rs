@@ -139,11 +139,13 @@ fn shown(lda: &Lda) -> Vec<(usize, &Candidate)> {
         found.extend(lda.candidates.first());
     }
     found.dedup_by_key(|candidate| candidate.model_id);
-    let place = |candidate: &Candidate| {
-        let is_it = |other: &Candidate| other.model_id == candidate.model_id;
-        lda.candidates.iter().position(is_it).unwrap_or(0)
-    };
-    found.into_iter().map(|c| (place(c), c)).collect()
+    found.into_iter().map(|c| (place(lda, c), c)).collect()
+}
+
+/// The position of a candidate in the list.
+fn place(lda: &Lda, candidate: &Candidate) -> usize {
+    let is_it = |other: &Candidate| other.model_id == candidate.model_id;
+    lda.candidates.iter().position(is_it).unwrap_or(0)
 }
 
 fn facts(lda: &Lda) -> Vec<(String, Prose)> {
@@ -234,7 +236,36 @@ fn result(lda: &Lda) -> Vec<Block> {
                 source(&format!("measures[{index}]")),
             );
     }
-    blocks.push(Block::Text(line.text(".")));
+    line = line.text(".");
+    if let Some(fairest) = lda
+        .fairest()
+        .filter(|other| other.model_id != best.model_id)
+    {
+        let at = place(lda, fairest);
+        let source = format!("lda.json: candidates[{at}]");
+        if let Some(changed) = fairest.measures.first() {
+            line = line
+                .text(format!(
+                    " Model {} has the smallest {}: it changes ",
+                    fairest.model_id,
+                    words::measure(&changed.name)
+                ))
+                .number(words::from_to(changed), source.clone())
+                .text(format!(
+                    ", and the {} by ",
+                    words::performance(lda.tolerance.of)
+                ))
+                .number(
+                    words::performance_change(lda.tolerance.of, fairest.performance.change),
+                    source,
+                );
+            if matches!(lda.tolerance.of, super::Performance::Accuracy) {
+                line = line.text(" percentage points");
+            }
+            line = line.text(".");
+        }
+    }
+    blocks.push(Block::Text(line));
     if lda.test.stated == Stated::AfterLooking {
         blocks.push(Block::Callout(Prose::from(
             "The candidates were tested on test rows, which the run had shown before. If the tolerance or the \
