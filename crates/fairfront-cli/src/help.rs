@@ -169,9 +169,9 @@ difference, accuracy or error). For a target that is a number, it also draws the
 the predictions by group, and for classes the shares of decisions by class and group, of the
 unmitigated model and another one.
 
-With --card, `report` writes the model card of a model: its details, intended use, data, measures with
-intervals, certificates and limits. Each number has a footnote with its source; `verify --document`
-checks the card.";
+With --card, `report` writes the model card of a model: its details, intended use, data, measures
+with intervals, certificates and limits. Each number has a footnote with its source; `verify
+--document` checks the card.";
 
 pub(crate) const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -217,8 +217,8 @@ without their folders: `verify` looks for them in the current folder, then next 
 pass the paths if the files are elsewhere. The state of a stream is recomputed from the rows that it
 stores.
 
---document also checks a model card, or the output folder of `lda`: fairfront writes it again from the
-run and compares it line by line, so that a changed number, word or source is found.
+--document also checks a model card, or the output folder of `lda`: fairfront writes it again from
+the run and compares it line by line, so that a changed number, word or source is found.
 
 Values must agree to 1e-9 of their size; counts and strings must be equal. The exit code is 0 if
 everything agrees, and 1 if something differs or the data are not those of the run. `verify` names
