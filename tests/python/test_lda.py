@@ -217,13 +217,18 @@ def test_redraws(case, found, tmp_path):
     codes = pd.Categorical(table["race"]).codes
     rng = np.random.default_rng(0)
     within = better = 0
+    changes = []
     for _ in range(2000):
         weights = rng.poisson(1.0, len(table))
         sums = [np.bincount(codes, weights * d) / np.bincount(codes, weights) for d in (own, other)]
-        fairer = np.ptp(sums[0]) < np.ptp(sums[1])
+        changes.append(np.ptp(sums[0]) - np.ptp(sums[1]))
+        fairer = changes[-1] < 0
         change = (weights * ((own == right) * 1.0 - (other == right))).sum() / weights.sum()
         within += fairer and change >= -0.005
         better += fairer and change > 0
+    # The interval of the change of the difference is about as wide as that of the redraws.
+    low, high = candidate["measures"][0]["interval"]
+    assert high - low == pytest.approx(2 * norm.ppf(0.975) * np.std(changes), rel=0.1)
     # Four standard errors of the difference of two simulated shares.
     for key, count in (("redraws_within", within), ("redraws_better", better)):
         share = count / 2000

@@ -10,7 +10,8 @@ use std::time::Duration;
 use fairfront_data::{Diagnostic, Facts, Prepared, ReadOptions, Spec, pack_files};
 use fairfront_model::ModelId;
 use fairfront_run::{
-    Ask, Checkpoints, Demand, FitRequest, Keep, Run, SolverName, attribute_texts, certify_fit, fit,
+    Ask, AuditSource, BaselineRequest, Checkpoints, Demand, FitRequest, Keep, LdaRequest,
+    Performance, Run, SolverName, Tolerance, attribute_texts, certify_fit, fit,
     fit_with_checkpoints,
 };
 use fairfront_solve::{Observer, Progress};
@@ -117,6 +118,45 @@ pub(crate) fn run_files() -> &'static Files {
     MADE.get_or_init(|| {
         let files = run().clone().to_files().expect("a run has files");
         files.into_iter().map(|(n, b)| (n.to_owned(), b)).collect()
+    })
+}
+
+/// The data of a search for alternatives to the labels themselves.
+pub(crate) fn search() -> &'static [u8] {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let made = || -> Result<Vec<u8>, String> {
+            let table = scratch::file("fixture.csv", csv().as_bytes())?;
+            let folder = scratch::folder("searched", run_files())?;
+            let request = LdaRequest {
+                baseline: BaselineRequest {
+                    source: AuditSource::Column {
+                        file: None,
+                        column: "approved".into(),
+                    },
+                    threshold: None,
+                    selected: vec!["yes".into()],
+                    unseen: true,
+                },
+                tolerance: Tolerance {
+                    of: Performance::Accuracy,
+                    amount: 0.9,
+                },
+                measures: Vec::new(),
+                references: vec![("race".into(), "a".into())],
+                confidence: 0.9,
+                notes: vec!["A note with \"quotes\" and <tags>".into()],
+            };
+            let found = fairfront_run::search(&folder, &[table], &request, None);
+            let found = found.map_err(|e| e.to_string())?;
+            let files = found.files().map_err(|e| e.to_string())?.files;
+            Ok(files
+                .into_iter()
+                .next()
+                .map(|(_, bytes)| bytes)
+                .unwrap_or_default())
+        };
+        made().expect("the run of the fixture can be searched")
     })
 }
 

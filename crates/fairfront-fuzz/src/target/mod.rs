@@ -8,6 +8,7 @@ mod model;
 mod parquet;
 mod predict;
 mod run;
+mod search;
 mod self_test;
 mod spec;
 mod state;
@@ -38,6 +39,7 @@ pub fn targets() -> Vec<&'static dyn Target> {
         &model::ModelFile,
         &predict::Predict,
         &run::RunFiles,
+        &search::Search,
         &state::State,
         &state::Rows,
         &live::LiveFront,

@@ -141,20 +141,33 @@ impl Disparity {
         pairs.map(move |pair| tally.change(pair, worst))
     }
 
-    /// The interval of the candidate's difference minus the baseline's: its ends are the largest ends over all
-    /// pairs, because the candidate's difference is the largest over pairs.
-    pub(super) fn interval(
-        &self,
-        tally: &PairTally,
-        worst: [RateIn; 2],
-        confidence: f64,
-    ) -> Option<[f64; 2]> {
-        let mut ends: Option<[f64; 2]> = None;
-        for change in self.changes(tally, worst) {
-            let [low, high] = change.interval(confidence)?;
-            ends = Some(ends.map_or([low, high], |[l, h]| [l.max(low), h.max(high)]));
-        }
-        ends
+    /// The interval of the candidate's difference minus the baseline's, both the largest over all pairs. That is
+    /// the largest over pairs P of the smallest over pairs Q of the candidate's P minus the baseline's Q. Each end
+    /// is the end of the paired score interval for the pairs that decide it in normal approximation.
+    pub(super) fn interval(&self, tally: &PairTally, confidence: f64) -> Option<[f64; 2]> {
+        let reach = normal_quantile(0.5 + 0.5 * confidence);
+        let pairs = self.pairs();
+        let end = |sign: f64| -> Option<PairedSum> {
+            let mut most: Option<(f64, PairedSum)> = None;
+            for own in &pairs {
+                let mut least: Option<(f64, PairedSum)> = None;
+                for other in &pairs {
+                    let change = tally.change(*own, *other);
+                    let value = change.estimate()? + sign * reach * change.standard_error();
+                    if least.as_ref().is_none_or(|(before, _)| value < *before) {
+                        least = Some((value, change));
+                    }
+                }
+                let (value, change) = least?;
+                if most.as_ref().is_none_or(|(before, _)| value > *before) {
+                    most = Some((value, change));
+                }
+            }
+            most.map(|(_, change)| change)
+        };
+        let [low, _] = end(-1.0)?.interval(confidence)?;
+        let [_, high] = end(1.0)?.interval(confidence)?;
+        Some([low, high])
     }
 }
 

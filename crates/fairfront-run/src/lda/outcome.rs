@@ -28,7 +28,7 @@ pub(super) fn candidate(
     confidence: f64,
 ) -> Option<Candidate> {
     let performance = rows.performance(model, confidence)?;
-    let measures = disparities.iter().map(|(disparity, worst)| {
+    let measures = disparities.iter().map(|(disparity, _)| {
         let of = |candidate: bool| disparity.value(|rate| rows.rate(model, candidate, rate));
         let (baseline, own) = (of(false)?, of(true)?);
         Some(Changed {
@@ -36,7 +36,7 @@ pub(super) fn candidate(
             baseline,
             candidate: own,
             change: own - baseline,
-            interval: disparity.interval(&rows.tallies[model], *worst, confidence)?,
+            interval: disparity.interval(&rows.tallies[model], confidence)?,
         })
     });
     let name = rows.tolerance().of.name();
