@@ -8,7 +8,7 @@ use fairfront_data::near_names;
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use super::{Performance, Tolerance};
+use super::{Performance, PricedErrors, Tolerance};
 use crate::certify::{Family, Kind, REPLICATES, SEED};
 use crate::setting::{MEASURE, REFERENCE};
 use crate::{Error, Run};
@@ -218,8 +218,6 @@ pub(super) struct PerformanceChange {
     pub(super) candidate: f64,
     pub(super) baseline: f64,
     pub(super) interval: [f64; 2],
-    /// The p-value of H: worse than the baseline by the tolerance or more.
-    pub(super) p_value: f64,
 }
 
 /// The tests of one split.
@@ -265,52 +263,71 @@ impl<'a> Comparison<'a> {
         disparity.worst(|of| self.rate(0, false, of))
     }
 
-    /// The change of the performance, tested against the tolerance.
-    pub(super) fn performance(&self, model: usize, confidence: f64) -> Option<PerformanceChange> {
+    /// The change of the performance on the rows, unless it is about areas under the curve.
+    fn performance_change(&self, model: usize) -> PairedSum {
         let tally = &self.tallies[model];
-        let tolerance = self.tolerance.amount;
         match self.tolerance.of {
-            Performance::Accuracy => {
-                let change = tally.change_of_rate((Rate::Accuracy, 0));
-                Some(PerformanceChange {
-                    candidate: self.rate(model, true, (Rate::Accuracy, 0))?,
-                    baseline: self.rate(model, false, (Rate::Accuracy, 0))?,
-                    interval: change.interval(confidence)?,
-                    p_value: change.p_at_most(-tolerance),
-                })
-            }
+            Performance::Accuracy | Performance::Auc => tally.change_of_rate((Rate::Accuracy, 0)),
             Performance::Cost(costs) => {
-                let cost = |label: bool, decision: bool| match (label, decision) {
-                    (false, true) => costs.false_positive,
-                    (true, false) => costs.false_negative,
-                    _ => 0.0,
-                };
-                let values = |of: &dyn Fn(bool, bool, bool) -> f64| tally.values(0, None, of);
-                let change = values(&|label, c, b| cost(label, c) - cost(label, b));
-                let change = PairedSum(vec![change]);
-                Some(PerformanceChange {
-                    candidate: values(&|label, c, _| cost(label, c)).mean()?,
-                    baseline: values(&|label, _, b| cost(label, b)).mean()?,
-                    interval: change.interval(confidence)?,
-                    p_value: change.p_at_least(tolerance),
-                })
+                let of = |label: bool, decision: bool| cost(costs, label, decision);
+                let change = tally.values(0, None, |label, c, b| of(label, c) - of(label, b));
+                PairedSum(vec![change])
+            }
+        }
+    }
+
+    /// The performance of the candidate (`true`) or of the baseline.
+    pub(super) fn performance_of(&self, model: usize, candidate: bool) -> Option<f64> {
+        match self.tolerance.of {
+            Performance::Accuracy => self.rate(model, candidate, (Rate::Accuracy, 0)),
+            Performance::Cost(costs) => {
+                let values = self.tallies[model].values(0, None, |label, c, b| {
+                    cost(costs, label, if candidate { c } else { b })
+                });
+                values.mean()
+            }
+            Performance::Auc => {
+                let area = self.areas.as_ref()?.0.get(model)?;
+                Some(if candidate { area.first } else { area.second })
+            }
+        }
+    }
+
+    /// The p-value of H: the performance is worse than the baseline's by the tolerance or more.
+    fn performance_p(&self, model: usize) -> Option<f64> {
+        let tolerance = self.tolerance.amount;
+        Some(match self.tolerance.of {
+            Performance::Accuracy => self.performance_change(model).p_at_most(-tolerance),
+            Performance::Cost(_) => self.performance_change(model).p_at_least(tolerance),
+            Performance::Auc => {
+                let area = self.areas.as_ref()?.0.get(model)?;
+                let beyond = area.difference + tolerance;
+                match area.standard_error > 0.0 {
+                    true => normal_cdf(-beyond / area.standard_error),
+                    false if beyond > 0.0 => 0.0,
+                    false => 1.0,
+                }
+            }
+        })
+    }
+
+    /// The performances of candidate and baseline, and the interval of the change.
+    pub(super) fn performance(&self, model: usize, confidence: f64) -> Option<PerformanceChange> {
+        let interval = match self.tolerance.of {
+            Performance::Accuracy | Performance::Cost(_) => {
+                self.performance_change(model).interval(confidence)?
             }
             Performance::Auc => {
                 let area = self.areas.as_ref()?.0.get(model)?;
                 let reach = normal_quantile(0.5 + 0.5 * confidence) * area.standard_error;
-                let beyond = area.difference + tolerance;
-                Some(PerformanceChange {
-                    candidate: area.first,
-                    baseline: area.second,
-                    interval: [area.difference - reach, area.difference + reach],
-                    p_value: match area.standard_error > 0.0 {
-                        true => normal_cdf(-beyond / area.standard_error),
-                        false if beyond > 0.0 => 0.0,
-                        false => 1.0,
-                    },
-                })
+                [area.difference - reach, area.difference + reach]
             }
-        }
+        };
+        Some(PerformanceChange {
+            candidate: self.performance_of(model, true)?,
+            baseline: self.performance_of(model, false)?,
+            interval,
+        })
     }
 
     /// The largest p-value over the performance and all differences: an intersection–union test.
@@ -319,7 +336,7 @@ impl<'a> Comparison<'a> {
         model: usize,
         disparities: &[(Disparity, [RateIn; 2])],
     ) -> Option<f64> {
-        let performance = self.performance(model, 0.95)?.p_value;
+        let performance = self.performance_p(model)?;
         let tally = &self.tallies[model];
         let of_differences = disparities.iter().flat_map(|(disparity, worst)| {
             let changes = disparity.changes(tally, *worst);
@@ -375,6 +392,15 @@ impl<'a> Comparison<'a> {
             Some([0, 1].map(|which| count(which) as f64 / known.len() as f64))
         };
         (0..models.len()).map(share).collect()
+    }
+}
+
+/// The cost of a decision.
+fn cost(costs: PricedErrors, label: bool, decision: bool) -> f64 {
+    match (label, decision) {
+        (false, true) => costs.false_positive,
+        (true, false) => costs.false_negative,
+        _ => 0.0,
     }
 }
 

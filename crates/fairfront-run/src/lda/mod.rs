@@ -272,10 +272,10 @@ fn results(
     level: f64,
 ) -> Result<Vec<(usize, outcome::Test)>, Error> {
     let bad = |model: usize| -> Option<Vec<f64>> {
-        let found = ordering.performance(model, 0.95)?;
+        let own = ordering.performance_of(model, true)?;
         let performance = match ordering.tolerance().of.larger_is_better() {
-            true => -found.candidate,
-            false => found.candidate,
+            true => -own,
+            false => own,
         };
         let differences = fixed.iter();
         let differences =
@@ -286,7 +286,11 @@ fn results(
     };
     let bad: Vec<Option<Vec<f64>>> = (0..run.front.len()).map(bad).collect();
     let p_in_order = |model: usize| ordering.p_value(model, fixed).unwrap_or(1.0);
-    let order = in_order(&bad, p_in_order)?;
+    let p: Vec<f64> = (0..run.front.len())
+        .into_par_iter()
+        .map(p_in_order)
+        .collect();
+    let order = in_order(&bad, |model| p[model])?;
     let mut results = Vec::with_capacity(run.front.len());
     let mut is_open = true;
     for (model, order_p_value) in &order {
@@ -304,7 +308,7 @@ fn results(
     }
     for model in 0..run.front.len() {
         if order.iter().all(|(ordered, _)| *ordered != model) {
-            results.push((model, (Finding::NotTested, p_in_order(model), None)));
+            results.push((model, (Finding::NotTested, p[model], None)));
         }
     }
     Ok(results)
