@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// Recompute a run from its folder and its data, and report differences
     #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
-    /// Search a front for less discriminatory alternatives to a baseline, with tests and documents
+    /// Search a front for less discriminatory alternatives to a baseline
     #[command(long_about = LDA, after_help = LDA_EXAMPLES)]
     Lda(LdaArgs),
     /// Export a model as an ONNX graph, SQL, or a table of coefficients

@@ -232,7 +232,7 @@ Examples:
   fairfront verify runs/gender --json";
 
 pub(crate) const LDA: &str = "\
-Search a front for less discriminatory alternatives to a baseline, with tests and documents
+Search a front for less discriminatory alternatives to a baseline
 
 A less discriminatory alternative is a model that treats groups more equally than the baseline
 does, at almost the same performance. `lda` compares every model of the run's front with the

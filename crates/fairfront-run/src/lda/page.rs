@@ -276,7 +276,7 @@ fn result(lda: &Lda) -> Vec<Block> {
     blocks
 }
 
-/// All candidates in the order of their tests, and a figure.
+/// The tested candidates in the order of their tests, and a figure of all.
 fn candidates(lda: &Lda) -> Vec<Block> {
     let mut head = vec![
         "Model".to_owned(),
@@ -327,6 +327,9 @@ fn candidates(lda: &Lda) -> Vec<Block> {
         row.push(number(words::percent_or_dash(candidate.redraws_within)));
         row
     };
+    let tested = lda.candidates.iter().enumerate();
+    let tested = tested.filter(|(_, candidate)| candidate.p_value.is_some());
+    let others = lda.candidates.len() - tested.clone().count();
     let mut blocks = vec![Block::Text(baseline_line(lda))];
     blocks.extend(figure(lda));
     blocks.push(Block::Table(Table {
@@ -336,9 +339,18 @@ fn candidates(lda: &Lda) -> Vec<Block> {
         )
         .into(),
         head,
-        rows: lda.candidates.iter().enumerate().map(row).collect(),
+        rows: tested.map(row).collect(),
         text_columns: vec![1, 2],
     }));
+    if others > 0 {
+        blocks.push(Block::Text(
+            Prose::from("Not tested: ")
+                .number(counted(others, "model"), "lda.json: candidates")
+                .text(", which another candidate beats or which come after the first that was not shown. All are in ")
+                .code("candidates.csv")
+                .text("."),
+        ));
+    }
     blocks
 }
 
