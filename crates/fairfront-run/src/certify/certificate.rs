@@ -62,7 +62,7 @@ pub struct Certificate {
     /// cover them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub not_covered: Vec<String>,
-    /// Whether models were compared with a baseline ([`lda`](crate::lda)), which the run does not contain.
+    /// Whether models were compared with a baseline ([`search`](crate::search)), which the run does not contain.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub against_baseline: bool,
 }
