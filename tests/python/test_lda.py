@@ -207,6 +207,27 @@ def test_values_and_intervals(case, found, tmp_path):
         assert group["lost"] == {"positive": lost["right"].sum(), "negative": (~lost["right"]).sum()}
 
 
+def test_ratios_at_the_selection_rate_of_the_baseline(case, found, tmp_path):
+    """The candidate selects as many rows as the baseline: those with its highest scores."""
+    candidate = found["candidates"][0]
+    model = tmp_path / "model.json"
+    case.fairfront("select", case.run, "--model-id", candidate["model_id"], "--model", model)
+    case.fairfront("predict", model, case.path, "-o", tmp_path / "scored.csv")
+    rows = (case.table["part"] == "certify").to_numpy()
+    score = pd.Series(pd.read_csv(tmp_path / "scored.csv")["score"].to_numpy()[rows])
+    n = int((case.score >= 0.6)[rows].sum())
+    # Ties at the end count as their share that fits.
+    last = score.sort_values(ascending=False).iloc[n - 1]
+    selected = (score > last) * 1.0
+    tied = score == last
+    selected[tied] = (n - selected.sum()) / tied.sum()
+    rates = selected.groupby(case.table["race"][rows].to_numpy()).mean()
+    for group in candidate["groups"][1:]:
+        at = group["at_baseline_rate"]
+        assert at["selection_rate"] == pytest.approx(rates[group["group"]], abs=1e-12)
+        assert at["adverse_impact_ratio"] == pytest.approx(rates[group["group"]] / rates.max(), abs=1e-12)
+
+
 def test_redraws(case, found, tmp_path):
     """Shares of redraws are close to those of a bootstrap in numpy."""
     candidate = found["candidates"][0]

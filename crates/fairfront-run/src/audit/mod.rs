@@ -31,6 +31,7 @@ pub use tables::audit_rows;
 
 pub(crate) use decision::decisions;
 pub(crate) use matching::{by_position, with_identifiers};
+pub(crate) use ranking::Ranking;
 pub(crate) use rows::{cell, of_column_named};
 
 use crate::Error;

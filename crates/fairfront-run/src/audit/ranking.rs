@@ -2,7 +2,7 @@
 
 use fairfront_core::UNKNOWN_GROUP;
 use fairfront_data::Ordered;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Number of parts of the rows, ordered by score.
 const PARTS: usize = 10;
@@ -18,7 +18,7 @@ pub struct AtRate {
 }
 
 /// A group at a share of selected rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RateOfGroup {
     /// Share of its rows that are selected.
     pub selection_rate: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Decile {
 }
 
 /// Rows in the order of their scores, from the highest, for any number of attributes.
-pub(super) struct Ranking<'a> {
+pub(crate) struct Ranking<'a> {
     scores: &'a [f64],
     weights: Option<&'a [f64]>,
     order: Vec<u32>,
@@ -48,7 +48,7 @@ pub(super) struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    pub(super) fn new(scores: &'a [f64], weights: Option<&'a [f64]>) -> Self {
+    pub(crate) fn new(scores: &'a [f64], weights: Option<&'a [f64]>) -> Self {
         let mut order: Vec<u32> = (0..scores.len() as u32).collect();
         order.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         let total = weights.map_or(scores.len() as f64, |weights| weights.iter().sum());
@@ -58,6 +58,33 @@ impl<'a> Ranking<'a> {
             order,
             total,
         }
+    }
+
+    /// The weight of each group among this share of the rows, those with the highest scores. Rows with the score at
+    /// the end count as their share that fits.
+    pub(crate) fn top(&self, codes: &[u32], n_groups: usize, share: f64) -> Vec<f64> {
+        let mut left = share * self.total;
+        let mut selected = vec![0.0; n_groups];
+        let same = |a: &u32, b: &u32| self.scores[*a as usize] == self.scores[*b as usize];
+        let weight = |row: &u32| self.weights.map_or(1.0, |weights| weights[*row as usize]);
+        for ties in self.order.chunk_by(same) {
+            let here: f64 = ties.iter().map(weight).sum();
+            if here <= 0.0 {
+                continue;
+            }
+            let fits = (left / here).min(1.0);
+            if fits <= 0.0 {
+                break;
+            }
+            for row in ties {
+                // Rows of unknown group have no place.
+                if let Some(sum) = selected.get_mut(codes[*row as usize] as usize) {
+                    *sum += fits * weight(row);
+                }
+            }
+            left -= here;
+        }
+        selected
     }
 
     /// For each tenth of the rows, its lowest and highest score, and the weight of each group in it. The last entry

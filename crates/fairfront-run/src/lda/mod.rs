@@ -185,6 +185,7 @@ fn searched(
     let described: Vec<Option<Candidate>> = results.into_par_iter().map(describe).collect();
     let mut candidates: Vec<Candidate> = described.into_iter().flatten().collect();
     outcome::add_redraws(&mut candidates, &testing, &fixed);
+    outcome::add_ranks(&mut candidates, run, &testing, &fixed)?;
 
     let test = TestInfo {
         order_split: order_part,

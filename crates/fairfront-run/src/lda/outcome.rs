@@ -3,14 +3,16 @@
 use fairfront_core::{Cell, Rate, RateIn, Schema, adverse_impact_ratio, rate_interval, regions_of};
 use fairfront_data::{Ordered, Prepared, TargetRule};
 use fairfront_model::ModelId;
+use rayon::prelude::*;
 
 use super::compare::{Comparison, Disparity};
 use super::result::{
     Both, Candidate, Changed, Finding, GroupOutcome, MeasureInfo, Moved, Outcomes, SearchedRun,
     WorstPair,
 };
-use crate::Run;
+use crate::audit::Ranking;
 use crate::certify::Tested;
+use crate::{Error, RateOfGroup, Run};
 
 /// Number of coefficients that are shown.
 const MOST_MOVED: usize = 10;
@@ -73,6 +75,66 @@ pub(super) fn add_redraws(
         candidate.redraws_better = shares.map(|[better, _]| better);
         candidate.redraws_within = shares.map(|[_, within]| within);
     }
+}
+
+/// Adds the rates by group if each candidate selects the baseline's share of all rows.
+pub(super) fn add_ranks(
+    candidates: &mut [Candidate],
+    run: &Run,
+    testing: &Comparison,
+    disparities: &[(Disparity, [RateIn; 2])],
+) -> Result<(), Error> {
+    let rows = testing.rows;
+    let (_, weights) = rows.labels()?;
+    let weights = weights.iter().any(|w| *w != 1.0).then_some(weights);
+    let Some(share) = testing.rate(0, false, (Rate::Selection, 0)) else {
+        return Ok(());
+    };
+    let mut codes = Vec::new();
+    for attribute in 0..rows.schema.attributes.len() {
+        codes.push(rows.groups(attribute)?);
+    }
+    let params: Vec<&[f64]> = candidates
+        .iter()
+        .map(|candidate| run.front.params[candidate.model_id.index()].as_slice())
+        .collect();
+    let scores = rows.model_scores(&params)?;
+    candidates
+        .par_iter_mut()
+        .zip(scores)
+        .for_each(|(candidate, scores)| {
+            let ranking = Ranking::new(&scores, weights.as_deref());
+            for (disparity, _) in disparities {
+                let attribute = &rows.schema.attributes[disparity.attribute];
+                let regions = regions_of(&rows.schema, disparity.attribute);
+                let of_groups = &codes[disparity.attribute];
+                let selected = ranking.top(of_groups, attribute.groups.len(), share);
+                let rate = |group: usize| {
+                    let cell = testing.cell(0, true, (Rate::Selection, regions.start + group));
+                    (cell.trials > 0.0).then(|| selected[group] / cell.trials)
+                };
+                let is_compared =
+                    |group: &usize| !attribute.small.with_label(None).contains(&(*group as u32));
+                let reference = match disparity.reference {
+                    Some(region) => rate(region - regions.start),
+                    None => (0..attribute.groups.len())
+                        .filter(is_compared)
+                        .filter_map(rate)
+                        .reduce(f64::max),
+                };
+                let own = candidate.groups.iter_mut();
+                let own = own.filter(|of| of.attribute.as_ref() == Some(&attribute.name));
+                for (group, outcome) in own.enumerate() {
+                    let selection_rate = rate(group);
+                    let ratio = selection_rate.zip(reference.filter(|rate| *rate > 0.0));
+                    outcome.at_baseline_rate = Some(RateOfGroup {
+                        selection_rate,
+                        adverse_impact_ratio: ratio.map(|(own, reference)| own / reference),
+                    });
+                }
+            }
+        });
+    Ok(())
 }
 
 /// The candidates that were tested, for the log.
@@ -170,6 +232,7 @@ fn group(
         positive_rate: (count > 0.0).then(|| positives / count),
         selection_rate: both(Rate::Selection),
         adverse_impact_ratio: None,
+        at_baseline_rate: None,
         false_negative_rate: both(Rate::FalseNegative),
         false_positive_rate: both(Rate::FalsePositive),
         accuracy: both(Rate::Accuracy),

@@ -572,6 +572,10 @@ fn rates(lda: &Lda, at: usize, candidate: &Candidate) -> [Table; 2] {
             }
             None => row.extend(["–".into(), "–".into()]),
         }
+        row.push(match &outcome.at_baseline_rate {
+            Some(ranked) => number(ratio(ranked.adverse_impact_ratio)),
+            None => "–".into(),
+        });
         row
     };
     let errors = |(index, outcome): (usize, &GroupOutcome)| {
@@ -606,6 +610,7 @@ fn rates(lda: &Lda, at: usize, candidate: &Candidate) -> [Table; 2] {
                 "Selected: model",
                 "Adverse impact ratio: baseline",
                 "Adverse impact ratio: model",
+                "Adverse impact ratio: model at the baseline's selection rate",
             ],
             groups().map(selections).collect(),
         ),

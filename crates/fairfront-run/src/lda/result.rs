@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::column::ColumnEffects;
 use super::limit::Limits;
-use crate::Family;
+use crate::{Family, RateOfGroup};
 
 /// How good decisions are, for the tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -273,6 +273,10 @@ pub struct GroupOutcome {
     /// same model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adverse_impact_ratio: Option<Both>,
+    /// Selection rate and adverse impact ratio of the candidate if it selects as large a share of all rows as the
+    /// baseline does, those with its highest scores; absent for all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_baseline_rate: Option<RateOfGroup>,
     /// False negative rates.
     pub false_negative_rate: Both,
     /// False positive rates.

@@ -81,6 +81,15 @@ impl Rows {
         Ok((labels, weights))
     }
 
+    /// The group codes of an attribute.
+    pub(super) fn groups(&self, attribute: usize) -> Result<Vec<u32>, Error> {
+        let mut codes = Vec::with_capacity(self.n);
+        for index in 0..self.data.n_blocks() {
+            codes.extend_from_slice(self.data.block(index)?.groups(attribute));
+        }
+        Ok(codes)
+    }
+
     /// The scores of each model on the rows.
     pub(super) fn model_scores(&self, models: &[&[f64]]) -> Result<Vec<Vec<f64>>, Error> {
         let predictor = predictor_of(&self.schema);
