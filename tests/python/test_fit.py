@@ -116,7 +116,8 @@ def objective_columns(run):
 
 def measure_names(run):
     """Return the measures of a split, in order."""
-    names = ["accuracy", "log_loss", *MORE]
+    # Compared with scipy in test_reference_groups.py.
+    names = ["accuracy", "log_loss", *MORE, "ks"]
     for attribute in run.attributes:
         names += [f"{difference}({attribute})" for difference in (*DIFFERENCES, INFORMATION)]
         for group in groups(run, attribute):

@@ -71,12 +71,17 @@ pub fn audit_page(found: &AuditResult, json: &str) -> Document {
 
 /// A message as a sentence.
 fn sentence(message: &str) -> String {
+    let end = if message.ends_with('.') { "" } else { "." };
+    // Names of files keep their case.
+    let is_file = |word: &str| word.trim_end_matches([':', ',']).contains('.');
+    if message.split(' ').next().is_some_and(is_file) {
+        return format!("{message}{end}");
+    }
     let mut chars = message.chars();
     let first = chars
         .next()
         .map(|c| c.to_uppercase().to_string())
         .unwrap_or_default();
-    let end = if message.ends_with('.') { "" } else { "." };
     format!("{first}{}{end}", chars.as_str())
 }
 
