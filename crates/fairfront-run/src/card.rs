@@ -7,7 +7,7 @@ use fairfront_model::{ModelId, Stated};
 use fairfront_report::{Block, Document, Prose, Table};
 use serde::{Deserialize, Serialize};
 
-use crate::meaning::kind;
+use crate::meaning::{is_interval, kind};
 use crate::{Error, MeasureMeaning, Run, Unit};
 
 /// The model of a card, and the statements of its author.
@@ -220,7 +220,7 @@ impl Card<'_> {
         bare.filter(|name| {
             !name.starts_with("objective.")
                 && self.run.info.meaning.measure(name).is_some()
-                && !is_end(name)
+                && !is_interval(name)
         })
     }
 
@@ -422,18 +422,4 @@ impl Card<'_> {
         }
         vec![Block::List(items)]
     }
-}
-
-/// Whether a column is the end of an interval or belongs to one.
-fn is_end(name: &str) -> bool {
-    const ENDS: [&str; 7] = [
-        ".low",
-        ".high",
-        ".band_low",
-        ".band_high",
-        ".change_low",
-        ".change_high",
-        ".bias",
-    ];
-    ENDS.iter().any(|end| name.ends_with(end)) || name == "probability_nondominated"
 }

@@ -181,6 +181,20 @@ fn column(measure: Measure, schema: &Schema) -> String {
     }
 }
 
+/// Whether a column, without its split, is the end of an interval or belongs to one.
+pub(crate) fn is_interval(bare: &str) -> bool {
+    const ENDS: [&str; 7] = [
+        ".low",
+        ".high",
+        ".band_low",
+        ".band_high",
+        ".change_low",
+        ".change_high",
+        ".bias",
+    ];
+    ENDS.iter().any(|end| bare.ends_with(end)) || bare == "probability_nondominated"
+}
+
 /// The name of a column without class, attribute and group.
 pub(crate) fn kind(bare: &str) -> &str {
     bare.split(['[', '(']).next().unwrap_or(bare)

@@ -13,6 +13,7 @@ use crate::certify::{REPLICATES, Weighed, weigh};
 use crate::families::correct;
 use crate::folder::Described;
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
+use crate::meaning::is_interval;
 use crate::measured::{SplitValues, split_values};
 use crate::{Error, Family, FrontTable, LeftOut, RunInfo};
 
@@ -229,15 +230,6 @@ impl Recomputed {
 
 /// The family of a column, and the relative difference allowed for its values.
 fn family_of(column: &str) -> (String, f64) {
-    const ENDS: [&str; 7] = [
-        ".low",
-        ".high",
-        ".band_low",
-        ".band_high",
-        ".change_low",
-        ".change_high",
-        ".bias",
-    ];
     const COUNTS: [&str; 5] = [
         "count(",
         "true_positives(",
@@ -263,7 +255,7 @@ fn family_of(column: &str) -> (String, f64) {
     let rows = if split == "train" { "training" } else { split };
     let (kind, allowed) = if name.starts_with("objective.") {
         ("objectives", TOLERANCE)
-    } else if ENDS.iter().any(|end| name.ends_with(end)) || name == "probability_nondominated" {
+    } else if is_interval(name) {
         ("intervals", TOLERANCE)
     } else if COUNTS.iter().any(|count| name.starts_with(count)) {
         ("counts", 0.0)
