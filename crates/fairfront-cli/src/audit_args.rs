@@ -248,7 +248,7 @@ fn share(flag: &str, text: &str) -> Result<f64, Error> {
 }
 
 /// Parses reference groups: `race=White`.
-pub(crate) fn references(texts: &[String]) -> Result<Vec<(String, String)>, Error> {
+pub(crate) fn references(written: &[String]) -> Result<Vec<(String, String)>, Error> {
     let parse = |text: &String| {
         let parsed = text
             .split_once('=')
@@ -260,7 +260,7 @@ pub(crate) fn references(texts: &[String]) -> Result<Vec<(String, String)>, Erro
             ))),
         }
     };
-    texts.iter().map(parse).collect()
+    written.iter().map(parse).collect()
 }
 
 /// A model, or a file and a column.

@@ -4,6 +4,8 @@ mod reference;
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use self::class::add_calibrated_losses;
 pub use self::class::{ClassCounts, ClassMeasures, MOST_PAIRS};
 pub use self::number::{NumberMeasures, NumberSums, target_shares};
@@ -116,7 +118,7 @@ pub struct Measures {
 }
 
 /// The costs of wrong decisions in an error rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// Cost of selecting a row whose label is negative.
     pub false_positive: f64,

@@ -7,6 +7,7 @@
 //! one group and the values −1, 0 and 1, this is Tango's test; for two groups with one model, it is Farrington
 //! and Manning's.
 
+use crate::contrast::Cell;
 use crate::decision::{Decisions, Rate};
 use crate::lanes::LANES;
 use crate::special::{bisect, normal_cdf};
@@ -190,6 +191,25 @@ impl PairTally {
     /// Rows of a region with these label and decisions: Σw and Σw².
     pub fn rows(&self, region: usize, label: bool, first: bool, second: bool) -> [f64; 2] {
         self.counts[region][usize::from(label)][2 * usize::from(first) + usize::from(second)]
+    }
+
+    /// The rows of a rate and its successes, by the decisions of the first model (`true`) or of the second one.
+    pub fn cell(&self, of_first: bool, (rate, region): RateIn) -> Cell {
+        let mut cell = Cell::default();
+        for label in [false, true] {
+            if rate.label().is_some_and(|own| (own > 0.0) != label) {
+                continue;
+            }
+            for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {
+                let [weight, square] = self.rows(region, label, first, second);
+                let successes = success(rate, label, if of_first { first } else { second });
+                cell.trials += weight;
+                cell.trials_squared += square;
+                cell.successes += successes * weight;
+                cell.successes_squared += successes * square;
+            }
+        }
+        cell
     }
 
     /// The distribution of a value of label and decisions among the rows of a region with one label, or with

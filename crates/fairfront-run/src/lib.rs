@@ -101,8 +101,7 @@ pub use judge::{FrontIn, JudgedInfo};
 pub use lda::{
     BaselineInfo, BaselineRequest, Both, Candidate, Changed, ColumnEffects, Estimated, Finding,
     GroupOutcome, Lda, LdaFiles, LdaRequest, Limits, MeasureInfo, Moved, Outcomes, Performance,
-    PricedErrors, Proven, SearchedRun, TestInfo, Tolerance, WithoutColumn, WorstPair, lda_memo,
-    lda_page, search,
+    Proven, SearchedRun, TestInfo, Tolerance, WithoutColumn, WorstPair, lda_memo, lda_page, search,
 };
 pub use learner_info::{InputInfo, LearnerInfo};
 pub use meaning::{Among, Better, Meaning, MeasureMeaning, ObjectiveMeaning, Unit};

@@ -1,11 +1,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use fairfront_core::Costs;
 use fairfront_data::{Error, data_folder};
 use fairfront_model::file::{hidden_folder, replace_file, unwritable};
-use fairfront_run::{
-    BaselineRequest, Lda, LdaRequest, Performance, PricedErrors, Tolerance, search,
-};
+use fairfront_run::{BaselineRequest, Lda, LdaRequest, Performance, Tolerance, search};
 
 use crate::args::LdaArgs;
 use crate::audit_args::{references, source};
@@ -65,16 +64,9 @@ fn tolerance(text: &str) -> Result<Tolerance, Error> {
 }
 
 /// `cost(fp=A,fn=B)`, with spaces anywhere.
-fn costs(text: &str) -> Option<PricedErrors> {
+fn costs(text: &str) -> Option<Costs> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let inside = text.strip_prefix("cost(fp=")?.strip_suffix(')')?;
-    let (fp, fnc) = inside.split_once(",fn=")?;
-    let costs = PricedErrors {
-        false_positive: fp.parse().ok()?,
-        false_negative: fnc.parse().ok()?,
-    };
-    let is_sound = |cost: f64| cost.is_finite() && cost > 0.0;
-    (is_sound(costs.false_positive) && is_sound(costs.false_negative)).then_some(costs)
+    Costs::parse(&format!("error_rate({}", text.strip_prefix("cost(")?))
 }
 
 /// The output folder with its parent, which must exist.

@@ -1,18 +1,17 @@
 //! Compares candidates with the baseline on the same rows: tests, order of tests, intervals, redraws.
 
 use fairfront_core::{
-    Cell, PairTally, PairedSum, Rate, RateIn, Redrawn, auc_difference, normal_cdf, normal_quantile,
-    redraw, regions_of,
+    Cell, Costs, PairTally, PairedSum, Rate, RateIn, Redrawn, Schema, auc_difference, normal_cdf,
+    normal_quantile, redraw, regions_of, say,
 };
 use fairfront_data::near_names;
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use super::{Performance, PricedErrors, Tolerance};
+use super::{Performance, Tolerance};
 use crate::certify::{Family, Kind, REPLICATES, SEED};
 use crate::setting::{MEASURE, REFERENCE};
 use crate::{Error, Run};
-use fairfront_core::{Schema, say};
 
 /// A difference between groups that candidates must make smaller than the baseline does.
 #[derive(Debug, Clone)]
@@ -20,8 +19,9 @@ pub(super) struct Disparity {
     pub(super) family: Family,
     /// The attribute whose groups are compared.
     pub(super) attribute: usize,
-    /// Each rate with the regions that are compared in it, and the region of the reference group.
+    /// Each rate with the regions that are compared in it.
     terms: Vec<(Rate, Vec<usize>)>,
+    /// The region of the reference group, if only differences to it count.
     pub(super) reference: Option<usize>,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Comparison<'a> {
 
     /// A cell of the candidate (`true`) or of the baseline.
     pub(super) fn cell(&self, model: usize, candidate: bool, (rate, region): RateIn) -> Cell {
-        cell(&self.tallies[model], candidate, (rate, region))
+        self.tallies[model].cell(candidate, (rate, region))
     }
 
     pub(super) fn rate(&self, model: usize, candidate: bool, of: RateIn) -> Option<f64> {
@@ -396,35 +396,10 @@ impl<'a> Comparison<'a> {
 }
 
 /// The cost of a decision.
-fn cost(costs: PricedErrors, label: bool, decision: bool) -> f64 {
+fn cost(costs: Costs, label: bool, decision: bool) -> f64 {
     match (label, decision) {
         (false, true) => costs.false_positive,
         (true, false) => costs.false_negative,
         _ => 0.0,
     }
-}
-
-/// A cell of the first model (`true`) or of the second one.
-fn cell(tally: &PairTally, first: bool, (rate, region): RateIn) -> Cell {
-    let labels = [false, true].into_iter();
-    let labels = labels.filter(|label| rate.label().is_none_or(|own| (own > 0.0) == *label));
-    let mut cell = Cell::default();
-    for label in labels {
-        for decisions in [[false, false], [false, true], [true, false], [true, true]] {
-            let [weight, square] = tally.rows(region, label, decisions[0], decisions[1]);
-            let decision = decisions[usize::from(!first)];
-            let success = match rate {
-                Rate::FalseNegative => !decision,
-                Rate::Accuracy => decision == label,
-                _ => decision,
-            };
-            cell.trials += weight;
-            cell.trials_squared += square;
-            if success {
-                cell.successes += weight;
-                cell.successes_squared += square;
-            }
-        }
-    }
-    cell
 }

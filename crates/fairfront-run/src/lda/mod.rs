@@ -32,11 +32,10 @@ pub use limit::{Estimated, Limits, Proven};
 pub use page::{lda_memo, lda_page};
 pub use result::{
     BaselineInfo, Both, Candidate, Changed, Finding, GroupOutcome, Lda, MeasureInfo, Moved,
-    Outcomes, Performance, PricedErrors, SearchedRun, TestInfo, Tolerance, WorstPair,
+    Outcomes, Performance, SearchedRun, TestInfo, Tolerance, WorstPair,
 };
 
 use crate::certify::{Certificate, CertifyingRows, Counted, Log, Tested, in_order, spent};
-use crate::fit::fingerprint;
 use crate::setting::{CONFIDENCE, TOLERANCE as TOLERANCE_SETTING};
 use crate::verify::{columns_again, prepared_again};
 use crate::{Error, Run};
@@ -100,14 +99,7 @@ pub fn search(
     let columns = request
         .baseline
         .columns(|columns, types| columns_again(folder, &run.info, files, columns, types))?;
-    let prepared = prepared_again(folder, &run.info, files, published)?;
-    let encoded = Encoded::new(&prepared)?;
-    if fingerprint(&encoded)? != run.info.fingerprint {
-        return Err(Error::data(say![
-            format!("{}: its rows are no longer the rows of the run", run.info.source);
-            "pass the folder of a run on the current rows"
-        ]));
-    }
+    let (prepared, encoded) = prepared_again(folder, &run.info, files, published)?;
     let mut log = Log::open(folder)?;
     let (lda, certificate) = searched(&run, &prepared, &encoded, (request, columns), &log)?;
     if let Some(certificate) = certificate {

@@ -515,11 +515,11 @@ fn changes_in_words(lda: &Lda, at: usize, candidate: &Candidate) -> Vec<Block> {
                 .number(words::percent(after), source.clone())
                 .text("; ")
                 .number(words::people(gained), source.clone())
-                .text(" more people are selected (")
+                .text(" people are selected by the model alone (")
                 .number(words::people(outcome.gained.positive), source.clone())
                 .text(format!(" of them with the label {}); ", lda.run.target))
                 .number(words::people(lost), source.clone())
-                .text(" people are no longer selected (")
+                .text(" people are selected by the baseline alone (")
                 .number(words::people(outcome.lost.positive), source.clone())
                 .text(" of them with this label)."),
         );

@@ -18,25 +18,7 @@ pub enum Performance {
     /// The area under the ROC curve of the scores.
     Auc,
     /// The mean cost of wrong decisions.
-    Cost(PricedErrors),
-}
-
-/// The costs of wrong decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PricedErrors {
-    /// Cost of selecting a row whose label is negative.
-    pub false_positive: f64,
-    /// Cost of not selecting a row whose label is positive.
-    pub false_negative: f64,
-}
-
-impl From<Costs> for PricedErrors {
-    fn from(costs: Costs) -> Self {
-        Self {
-            false_positive: costs.false_positive,
-            false_negative: costs.false_negative,
-        }
-    }
+    Cost(Costs),
 }
 
 impl Performance {
@@ -45,11 +27,7 @@ impl Performance {
         match self {
             Self::Accuracy => "accuracy".into(),
             Self::Auc => "auc".into(),
-            Self::Cost(costs) => Costs {
-                false_positive: costs.false_positive,
-                false_negative: costs.false_negative,
-            }
-            .name(),
+            Self::Cost(costs) => costs.name(),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The models are those of the front, the unmitigated model last.
+    /// The rows of a split.
     pub(super) fn of(
         run: &Run,
         prepared: &Prepared,
@@ -48,7 +48,8 @@ impl Rows {
         };
         let encoder = run.encoding.encoder(&prepared.table)?;
         let data = encoder.encode(&rows, &facts)?;
-        let models = models(run);
+        let n_params = run.info.unmitigated.params.len();
+        let models = Points::from_vec(n_params, run.front.params.concat());
         let selected = rows.iter().map(|row| baseline.selected[*row as usize]);
         let margins: Vec<f64> = selected.map(|yes| if yes { 1.0 } else { -1.0 }).collect();
         let column = data.of_numeric(&["baseline".into()], &margins)?;
@@ -99,12 +100,4 @@ impl Rows {
             .collect();
         all.into_iter().collect()
     }
-}
-
-/// The models of the front, and the unmitigated model last.
-fn models(run: &Run) -> Points {
-    let n_params = run.info.unmitigated.params.len();
-    let mut models = Points::from_vec(n_params, run.front.params.concat());
-    models.push(&run.info.unmitigated.params);
-    models
 }

@@ -23,12 +23,18 @@ pub(crate) fn rows_again(
         Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
         None => reopen(folder, info, &[], places.published, None)?.1,
     };
-    match fingerprint(&encoded)? == info.fingerprint {
-        true => with_learners(of_family(encoded, info), info),
-        false => Err(Error::data(format!(
-            "{}: its rows are no longer the rows of the run",
-            info.source
-        ))),
+    check_rows(info, &encoded)?;
+    with_learners(of_family(encoded, info), info)
+}
+
+/// Fails if encoded rows are not the run's rows.
+fn check_rows(info: &RunInfo, encoded: &Encoded) -> Result<(), Error> {
+    match fingerprint(encoded)? == info.fingerprint {
+        true => Ok(()),
+        false => Err(Error::data(say![
+            format!("{}: its rows are no longer the rows of the run", info.source);
+            "restore the rows"; "fit again"
+        ])),
     }
 }
 
@@ -59,15 +65,15 @@ pub(super) fn reopen(
     }
 }
 
-/// Reads the table of a run again, into memory.
+/// Reads the table of a run again, into memory, and encodes it without learners; fails if its rows have changed.
 pub(crate) fn prepared_again(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
-) -> Result<Prepared, Error> {
+) -> Result<(Prepared, Encoded), Error> {
     let remedy = say!["pass its path after the folder"];
-    match found(folder, info, files, Some(&remedy))? {
+    let prepared = match found(folder, info, files, Some(&remedy))? {
         Found::Known(known) => Prepared::from_known(&known, &info.spec, published).map_err(failed),
         Found::Files(files, _) if files.iter().any(|file| Input::is_block_file(file.as_ref())) => {
             Err(Error::data(say![
@@ -78,7 +84,10 @@ pub(crate) fn prepared_again(
         Found::Files(files, options) => {
             Prepared::from_files(&files, &info.spec, options).map_err(failed)
         }
-    }
+    }?;
+    let encoded = Encoded::new(&prepared)?;
+    check_rows(info, &encoded)?;
+    Ok((prepared, encoded))
 }
 
 /// Reads these columns of a run's files again, also if they are not features; `None` for a known data set.
